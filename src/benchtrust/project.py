@@ -1,0 +1,30 @@
+"""Where things lie: the repository, its build folder, the cache outside it."""
+
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from benchtrust.errors import BenchtrustError
+
+
+def root() -> Path:
+    """Repository root: `BENCHTRUST_ROOT`, else the nearest folder above the cwd or this file with `_toc.yml`."""
+    if named := os.environ.get("BENCHTRUST_ROOT"):
+        return Path(named).resolve()
+    for start in (Path.cwd(), Path(__file__).resolve()):
+        for folder in (start, *start.parents):
+            if (folder / "_toc.yml").exists() and (folder / "notebooks").is_dir():
+                return folder
+    raise BenchtrustError(
+        "This command needs the repository (its notebooks and recorded responses). "
+        "Run it inside a clone, or set BENCHTRUST_ROOT to one."
+    )
+
+
+def cache() -> Path:
+    """Folder for downloads and model weights, outside the repository: `BENCHTRUST_CACHE` or the user's cache."""
+    named = os.environ.get("BENCHTRUST_CACHE")
+    folder = Path(named).expanduser() if named else user_cache_path("benchtrust", appauthor=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
