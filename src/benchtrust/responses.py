@@ -576,3 +576,15 @@ def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:
         return SchemaError(f"Repeated rows ({where}): run `validate` on the table.")
     advice = f"add {', '.join(apart)} to `respondent`, or keep one answer of each"
     return SchemaError(f"Several answers of one respondent to one item ({where}): {advice}.")
+
+
+def chance_levels(frame: pd.DataFrame) -> dict[str, float]:
+    """Score of a respondent who chooses among the options by lot, by benchmark.
+
+    The mean over items of 1 over the number of options, read from rows with log-probabilities; benchmarks
+    without such rows are left out. Under CrowS-Pairs' rule it is the score of a share of one half: 1.
+    """
+    known = frame.loc[frame["option_logprobs"].notna(), ["benchmark", "item_id", "option_logprobs"]]
+    items = known.drop_duplicates(["benchmark", "item_id"])
+    lot = (1 / items["option_logprobs"].map(len)).groupby(items["benchmark"]).mean()
+    return {name: 1.0 if CELL_RULES.get(name) == "parity" else float(share) for name, share in lot.items()}

@@ -3,6 +3,7 @@
 from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
+from benchtrust.stability.summary import complete, flip_table, majority
 
 __all__ = [
     "FlipNull",
@@ -10,9 +11,12 @@ __all__ = [
     "Orderings",
     "RankAgreement",
     "Reversal",
+    "complete",
     "flip_null",
     "flip_rates",
+    "flip_table",
     "independent_null",
+    "majority",
     "orderings",
     "rank_agreement",
     "reversal",

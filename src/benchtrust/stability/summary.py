@@ -1,0 +1,56 @@
+"""Flip rates of every benchmark at once, as a reader of a table wants them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from benchtrust.responses import CONFIGURATION, score_matrix
+from benchtrust.stability.flips import TIE, flip_rates
+
+
+def flip_table(cells: pd.DataFrame, models: Sequence[str], margin: float = 0.0) -> pd.DataFrame:
+    """Flip rate of each pair of models on each benchmark.
+
+    Parameters
+    ----------
+    cells : output of `responses.cell_means`.
+    models : models to compare; a pair is compared in the configurations that both have.
+    margin : differences of at most this many score points (0..1) count as ties.
+
+    Returns
+    -------
+    One row per benchmark and pair: the columns of `flip_rates`, and `hangs_on_unparsed`: whether a reversal
+    exists under one way to count unparsed answers (as wrong, or left out) and not under the other.
+    """
+    tables = []
+    for benchmark, own in cells.groupby("benchmark", sort=True):
+        rates, left_out = (_rates(own, models, value, margin) for value in ("score", "score_parsed"))
+        reversed_ = [(table[["n_plus", "n_minus"]].min(axis=1) > 0).to_numpy() for table in (rates, left_out)]
+        tables.append(rates.assign(benchmark=benchmark, hangs_on_unparsed=reversed_[0] != reversed_[1]))
+    table = pd.concat(tables, ignore_index=True)
+    return table[["benchmark", *(c for c in table.columns if c != "benchmark")]]
+
+
+def complete(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Responses of the given models in the configurations that all of them have, on each benchmark."""
+    own = frame[frame["model"].isin(models)]
+    key = ["benchmark", *CONFIGURATION]
+    present = own.groupby(key)["model"].transform("nunique")
+    return own[present == len(set(models))].reset_index(drop=True)
+
+
+def majority(scores: pd.DataFrame, a: str, b: str, tie: float = TIE) -> pd.Series:
+    """Whether each configuration orders a pair against the majority; NA where tied or missing.
+
+    With as many configurations on either side, those that have `b` ahead count as against.
+    """
+    lead = scores[a] - scores[b]
+    sign = np.sign(lead.where(lead.abs() > tie, 0.0))
+    usual = 1.0 if (sign > 0).sum() >= (sign < 0).sum() else -1.0
+    return (sign != usual).astype("boolean").where(sign.notna() & (sign != 0))
+
+
+def _rates(cells: pd.DataFrame, models: Sequence[str], value: str, margin: float) -> pd.DataFrame:
+    scores = score_matrix(cells, value)
+    return flip_rates(scores[[m for m in models if m in scores]], tie=max(margin, TIE))

@@ -1,0 +1,77 @@
+"""Flip rates of several benchmarks at once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchtrust.stability import complete, flip_rates, flip_table, majority
+
+CONFIGURATIONS = [("minimal", k, "greedy", "free_form") for k in (0, 3, 5)]
+
+
+def cells(scores: dict[str, dict[str, list[float | None]]], parsed: dict | None = None) -> pd.DataFrame:
+    """Cell scores: benchmark → model → score in each configuration (None: no such cell)."""
+    rows = []
+    for benchmark, models in scores.items():
+        for model, values in models.items():
+            for configuration, value in zip(CONFIGURATIONS, values, strict=True):
+                if value is not None:
+                    left_out = (parsed or scores)[benchmark][model][CONFIGURATIONS.index(configuration)]
+                    rows.append([benchmark, model, *configuration, value, left_out])
+    names = ["benchmark", "model", "template", "shots", "decoding", "scoring", "score", "score_parsed"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_each_benchmark_has_its_own_pairs() -> None:
+    table = flip_table(
+        cells({"bbq": {"a": [1, 0, 1], "b": [0, 1, 0]}, "xstest": {"a": [1, 1, 1], "b": [0, 0, 0]}}),
+        ["a", "b"],
+    )
+    assert table.set_index("benchmark")["rho"].to_dict() == {"bbq": pytest.approx(1 / 3), "xstest": 0}
+
+
+def test_a_pair_is_compared_where_both_have_a_cell() -> None:
+    table = flip_table(
+        cells({"bbq": {"a": [1, 0, 1], "b": [0, 1, None], "c": [None, 0.5, None]}}), ["a", "b", "c"]
+    )
+    assert table.set_index(["model_a", "model_b"])["n"].to_dict() == {
+        ("a", "b"): 2,
+        ("a", "c"): 1,
+        ("b", "c"): 1,
+    }
+
+
+def test_a_margin_makes_small_differences_ties_and_never_a_reversal() -> None:
+    rng = np.random.default_rng(1)
+    scores = cells({"bbq": {m: list(rng.random(3)) for m in "ab"}})
+    rates = [flip_table(scores, ["a", "b"], margin)["rho"].item() for margin in (0, 0.1, 0.3, 1)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[-1] == 0
+
+
+def test_a_reversal_that_hangs_on_unparsed_answers_is_marked() -> None:
+    counted = {"bbq": {"a": [0.5, 0.4, 0.5], "b": [0.4, 0.5, 0.4]}}
+    left_out = {"bbq": {"a": [0.5, 0.6, 0.5], "b": [0.4, 0.5, 0.4]}}
+    assert flip_table(cells(counted, left_out), ["a", "b"])["hangs_on_unparsed"].item()
+    assert not flip_table(cells(counted), ["a", "b"])["hangs_on_unparsed"].item()
+
+
+def test_complete_keeps_the_configurations_that_all_models_have() -> None:
+    frame = cells(
+        {"bbq": {"a": [1, 0, 1], "b": [0, 1, None]}, "xstest": {"a": [1, None, None], "b": [1, None, 1]}}
+    )
+    kept = complete(frame, ["a", "b"])
+    assert sorted(zip(kept["benchmark"], kept["model"], kept["shots"], strict=True)) == [
+        *(("bbq", model, shots) for model in "ab" for shots in (0, 3)),
+        *(("xstest", model, 0) for model in "ab"),
+    ]
+
+
+def test_majority_marks_as_many_rows_as_the_flip_rate_counts() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        scores = pd.DataFrame(rng.integers(0, 3, (9, 2)) / 2.0, columns=["a", "b"])
+        turned = majority(scores, "a", "b")
+        rates = flip_rates(scores).iloc[0]
+        assert turned.sum() == min(rates["n_plus"], rates["n_minus"])
+        assert turned.isna().sum() == rates["n_tie"]
