@@ -41,6 +41,14 @@ def pick(name: str, valid: Iterable[str], what: str) -> str:
     by_fold = {fold(entry): entry for entry in names}
     if fold(name) in by_fold:
         return by_fold[fold(name)]
-    near = [by_fold[f] for f in get_close_matches(fold(name), list(by_fold), n=3, cutoff=0.5)]
+    near = _nearest(fold(name), by_fold)
     hint = f"Did you mean {', '.join(near)}? " if near else ""
     raise UnknownNameError(f"Unknown {what} {name!r}. {hint}Valid: {', '.join(names)}.")
+
+
+def _nearest(folded: str, by_fold: dict[str, str]) -> list[str]:
+    """Up to three names: those that hold it, then those spelt alike, then those that begin alike."""
+    begins = [f for f in by_fold if folded and f.startswith(folded[:4])]
+    holds = [f for f in by_fold if folded and folded in f]
+    alike = get_close_matches(folded, list(by_fold), n=3, cutoff=0.5)
+    return [by_fold[f] for f in dict.fromkeys([*holds, *alike, *begins])][:3]

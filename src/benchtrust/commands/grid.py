@@ -7,6 +7,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchtrust.errors import BenchtrustError
+
 app = typer.Typer(
     no_args_is_help=True, help="Record responses: plan, run (again to continue), cost, collect."
 )
@@ -33,13 +35,26 @@ def _blocks(model, benchmark, tier, template, shots, decoding, scoring, source):
     from benchtrust.grid.plan import blocks
 
     axes = {"template": template, "shots": shots, "decoding": decoding, "scoring": scoring}
-    return blocks(model, benchmark, tier, source, **axes)
+    if not (chosen := blocks(model, benchmark, tier, source, **axes)):
+        raise BenchtrustError(
+            "No cell has these levels together: log-prob scoring decodes nothing (decoding none), and "
+            "CrowS-Pairs and base models have no free-form answers."
+        )
+    return chosen
 
 
 @app.command()
-def plan(model: Models, benchmark: Benchmarks, tier: Tier = "full", template: Templates = None, shots: Shots = None,
-         decoding: Decodings = None, scoring: Scorings = None, source: Source = "upstream",
-         items: Items = 30) -> None:  # fmt: skip
+def plan(
+    model: Models,
+    benchmark: Benchmarks,
+    tier: Tier = "full",
+    template: Templates = None,
+    shots: Shots = None,
+    decoding: Decodings = None,
+    scoring: Scorings = None,
+    source: Source = "upstream",
+    items: Items = 30,
+) -> None:
     """Show the cells that a recording would hold, without loading a model."""
     table = Table("model", "benchmark", "blocks", "cells", "answers", box=None)
     chosen = _blocks(model, benchmark, tier, template, shots, decoding, scoring, source)
@@ -51,11 +66,20 @@ def plan(model: Models, benchmark: Benchmarks, tier: Tier = "full", template: Te
 
 
 @app.command()
-def run(model: Models, benchmark: Benchmarks, tier: Tier = "full", template: Templates = None, shots: Shots = None,
-        decoding: Decodings = None, scoring: Scorings = None, source: Source = "upstream", items: Items = 30,
-        store: Store = STORE,
-        quantization: Annotated[str, typer.Option(help="nf4 or none.")] = "nf4",
-        device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto") -> None:  # fmt: skip
+def run(
+    model: Models,
+    benchmark: Benchmarks,
+    tier: Tier = "full",
+    template: Templates = None,
+    shots: Shots = None,
+    decoding: Decodings = None,
+    scoring: Scorings = None,
+    source: Source = "upstream",
+    items: Items = 30,
+    store: Store = STORE,
+    quantization: Annotated[str, typer.Option(help="nf4 or none.")] = "nf4",
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
     """Record what is missing in the store. Interrupt at will and run again to continue."""
     from benchtrust.grid.run import run as record
 

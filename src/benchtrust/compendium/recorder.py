@@ -1,0 +1,283 @@
+"""The recorder: the only way by which a notebook publishes a figure, a table or a number."""
+
+import math
+import numbers
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchtrust import project
+from benchtrust.compendium import fingerprints, notebooks, svg
+from benchtrust.compendium.ledger import FILE, RTOL, Artefact, Kind, Ledger, LedgerError
+from benchtrust.compendium.parameters import conform
+from benchtrust.compendium.profiles import MANUAL, PAPER
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+RESULTS = "BENCHTRUST_RESULTS"
+PROFILE = "BENCHTRUST_PROFILE"
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Recorder:
+    """Publishes the artefacts of one notebook run, each with its data and a ledger entry.
+
+    Parameters
+    ----------
+    notebook : str
+        Id of the notebook, as in ``stability/rank_flips``.
+    namespace : mapping
+        Where the effective values of its parameters stand: ``globals()`` in a notebook. They are
+        checked against the declared types, so a run by plain papermill is checked too.
+
+    Notes
+    -----
+    Results go to the folder that the runner names (``BENCHTRUST_RESULTS``), else to
+    ``build/manual/results/<notebook>``.
+    """
+
+    def __init__(self, notebook: str, namespace: Mapping[str, Any]) -> None:
+        source = notebooks.read(notebooks.resolve(notebook))
+        values = {name: namespace[name] for name in source.parameters if name in namespace}
+        commit, dirty = fingerprints.commit()
+        self._profile = os.environ.get(PROFILE, MANUAL)
+        self._folder = _results_folder(source.id)
+        self._ledger = Ledger(
+            notebook=source.id,
+            code=source.code_hash,
+            parameters=conform(values, source.parameters),
+            sources=fingerprints.sources(source.syntax),
+            lock=fingerprints.lock(),
+            commit=commit,
+            dirty=dirty,
+        )
+        self._save()
+
+    def input(self, path: str | Path, *, optional: bool = False) -> Path:
+        """Register a file or folder that the notebook reads, and return its path.
+
+        Parameters
+        ----------
+        path : path
+            Relative to the repository root, or absolute inside it or inside the cache; anywhere in a
+            run with parameters given by hand, so that own data can stand where they are.
+        optional : bool
+            A path that may be missing; its absence is registered, so that the notebook runs again once
+            it is there.
+
+        Raises
+        ------
+        FileNotFoundError
+            The path is missing and not optional.
+        ValueError
+            The path lies elsewhere, and the run belongs to a profile of the book.
+        """
+        full = project.root() / path
+        if not full.exists() and not optional:
+            raise FileNotFoundError(
+                f"Input {path} is missing in {project.root()}. If another notebook makes it, run that first."
+            )
+        name = fingerprints.name(full)
+        if Path(name).is_absolute() and self._profile != MANUAL:
+            raise ValueError(f"Input {path} lies outside the repository and the cache: move it into data/.")
+        self._ledger.inputs[name] = fingerprints.of_file(full)
+        self._save()
+        return full
+
+    def result(self, notebook: str, name: str) -> Path:
+        """Register and return the data (CSV) of an artefact that another notebook has recorded.
+
+        Give both names as literals: the runner reads from them which notebook has to run first.
+        """
+        for profile in (self._profile, PAPER) if self._profile == MANUAL else (self._profile,):
+            path = project.root() / "build" / profile / "results" / notebook / f"{name}.csv"
+            if path.exists():
+                return self.input(path)
+        raise FileNotFoundError(
+            f"{notebook} has not recorded {name!r} in the profile {self._profile!r}. "
+            f"Run it first: benchtrust run {notebook}"
+        )
+
+    def figure(
+        self,
+        name: str,
+        fig: "Figure",
+        data: "pd.DataFrame",
+        alt: str,
+        *,
+        rtol: float = RTOL,
+        atol: float = 0.0,
+        live: bool = False,
+    ) -> None:
+        """Publish a figure as SVG for light and dark pages, with the data behind it, and close it.
+
+        Parameters
+        ----------
+        name : str
+            Kebab-case, unique over the book.
+        fig : Figure
+            Drawn under `benchtrust.plots.style`.
+        data : DataFrame
+            The numbers that the figure shows, with a plain index.
+        alt : str
+            What a reader who cannot see the figure needs to know: 20 to 400 characters.
+        rtol, atol : float
+            Tolerance of ``benchtrust check`` on `data`.
+        live : bool
+            The data are measured in this run (a timing, say) and differ from run to run.
+        """
+        self._claim(name)
+        if not 20 <= len(alt.strip()) <= 400:
+            raise LedgerError(f"Figure {name!r}: alt has {len(alt.strip())} characters; write 20 to 400.")
+        light = svg.render(fig)
+        self._write(f"{name}.svg", light)
+        self._write(f"{name}.dark.svg", svg.darken(light))
+        self._write(f"{name}.csv", _csv(name, data))
+        files = (f"{name}.csv", f"{name}.dark.svg", f"{name}.svg")
+        self._enter(name, "figure", files, alt=alt.strip(), rtol=rtol, atol=atol, live=live)
+
+    def table(
+        self,
+        name: str,
+        frame: "pd.DataFrame",
+        *,
+        formats: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        rtol: float = RTOL,
+        atol: float = 0.0,
+        live: bool = False,
+    ) -> None:
+        """Publish a table as CSV.
+
+        Parameters
+        ----------
+        name : str
+            Kebab-case, unique over the book.
+        frame : DataFrame
+            The table, with a plain index (`reset_index` first).
+        formats : mapping, optional
+            Column → format spec in the book, as in ``{"rho": ".2f"}``; the CSV keeps all digits.
+        labels : mapping, optional
+            Column → heading in the book.
+        """
+        self._claim(name)
+        for option in (formats or {}, labels or {}):
+            if unknown := sorted(set(option) - set(frame.columns)):
+                raise LedgerError(
+                    f"Table {name!r} has no column {unknown[0]!r}; it has: {', '.join(frame.columns)}."
+                )
+        self._write(f"{name}.csv", _csv(name, frame))
+        shown = {"formats": dict(formats or {}), "labels": dict(labels or {})}
+        self._enter(name, "table", (f"{name}.csv",), **shown, rtol=rtol, atol=atol, live=live)
+
+    def number(
+        self,
+        name: str,
+        value: float | str,
+        format: str = "",
+        *,
+        rtol: float = RTOL,
+        atol: float = 0.0,
+        live: bool = False,
+    ) -> None:
+        """Publish a number, or a short text such as a model's name, for use in prose.
+
+        Parameters
+        ----------
+        name : str
+            Kebab-case, unique over the book.
+        value : number or str
+            A finite number, or up to 80 characters.
+        format : str
+            How it is shown: ``"d"``, ``".2f"``, ``".1%"``.
+        """
+        self._claim(name)
+        plain = _plain_value(name, value)
+        try:
+            display = plain if isinstance(plain, str) else f"{plain:{format}}"
+        except ValueError as error:
+            raise LedgerError(
+                f"Number {name!r}: format {format!r} does not fit {plain!r}: {error}."
+            ) from None
+        self._enter(
+            name,
+            "number",
+            (),
+            value=plain,
+            display=display.replace("-", "−") if not isinstance(plain, str) else display,
+            format=format,
+            rtol=rtol,
+            atol=atol,
+            live=live,
+        )
+
+    def _claim(self, name: str) -> None:
+        if not _NAME.fullmatch(name):
+            raise LedgerError(
+                f"Artefact name {name!r} is not kebab-case: small letters, digits, single hyphens."
+            )
+        if name in self._ledger.artefacts:
+            raise LedgerError(f"{name!r} is already recorded by this notebook; names are unique.")
+
+    def _write(self, file: str, text: str) -> None:
+        (self._folder / file).write_text(text, encoding="utf-8", newline="\n")
+
+    def _enter(self, name: str, kind: Kind, files: tuple[str, ...], **details: Any) -> None:
+        hashes = {file: fingerprints.of_file(self._folder / file) for file in files}
+        self._ledger.artefacts[name] = Artefact(name, kind, hashes, sorted(self._ledger.inputs), **details)
+        self._save()
+
+    def _save(self) -> None:
+        missed = fingerprints.loaded() - set(self._ledger.sources)
+        self._ledger.sources |= fingerprints.now(missed)
+        self._ledger.write(self._folder)
+
+
+def _results_folder(notebook: str) -> Path:
+    """Empty folder for the results of this run."""
+    if named := os.environ.get(RESULTS):
+        folder = Path(named)
+    else:
+        folder = project.root() / "build" / MANUAL / "results" / notebook
+        if (folder / FILE).exists():
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _csv(name: str, frame: "pd.DataFrame") -> str:
+    """CSV text without index, twelve significant digits, always the same bytes."""
+    import pandas as pd
+
+    if not frame.index.equals(pd.RangeIndex(len(frame))) or frame.index.name:
+        raise LedgerError(f"The data of {name!r} have a meaningful index: call reset_index() first.")
+    if not all(isinstance(column, str) for column in frame.columns) or not frame.columns.is_unique:
+        raise LedgerError(f"The columns of {name!r} must be distinct strings; found {list(frame.columns)}.")
+    if frame.empty:
+        raise LedgerError(
+            f"The data of {name!r} are empty ({frame.shape[0]} rows, {frame.shape[1]} columns)."
+        )
+    return frame.to_csv(index=False, float_format="%.12g", lineterminator="\n")
+
+
+def _plain_value(name: str, value: Any) -> float | int | str:
+    """Value as JSON holds it: int, float to twelve significant digits, or a short text."""
+    if isinstance(value, str):
+        if not 0 < len(value) <= 80:
+            raise LedgerError(f"Text {name!r} has {len(value)} characters; a recorded text has 1 to 80.")
+        return value
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise LedgerError(
+            f"Number {name!r} is {value!r} ({type(value).__name__}); record a number or a text."
+        )
+    if not math.isfinite(value):
+        raise LedgerError(
+            f"Number {name!r} is {value!r}: record the words to show instead, as in 'undefined'."
+        )
+    return int(value) if isinstance(value, numbers.Integral) else float(f"{float(value):.12g}")

@@ -1,0 +1,296 @@
+"""The look of every figure: one style, fixed colours, direct labels. Everything else is seaborn.
+
+INK, MUTED, GRID and PAPER are exactly the colours that the recorder replaces for dark pages, so text
+and axes keep their contrast there; the colours of models are readable on both.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1f2329"
+MUTED = "#5a6472"
+GRID = "#e2e5ea"
+PAPER = "#fdfdfc"
+DARK = {INK: "#e6e8eb", MUTED: "#a3adba", GRID: "#343b45", PAPER: "#15181d"}
+
+WIDTH = 6.6
+"""Width of a full-column figure in inches."""
+
+MODEL_COLORS = {
+    "SmolLM2-135M-Instruct": "#d96a12",
+    "Qwen2.5-Coder-0.5B-Instruct": "#2a6c96",
+    "Qwen2.5-Coder-1.5B-Instruct": "#b65ad0",
+    "gemma-3-270m": "#46a08f",
+}
+SPARE_COLORS = ("#b8860b", "#d0568f", "#6b7fd7", "#7d8a1f", "#8a6f5c", "#2f96a5")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "*")
+
+
+@contextmanager
+def style(rc: Mapping[str, object] | None = None) -> Iterator[None]:
+    """Draw figures of the book inside this context; `rc` overrides single matplotlib settings."""
+    import matplotlib as mpl
+    import seaborn as sns
+
+    look = sns.axes_style("whitegrid") | sns.plotting_context("notebook")
+    with mpl.rc_context(look | _RC | {"axes.prop_cycle": mpl.cycler(color=_cycle())} | dict(rc or {})):
+        yield
+
+
+_RC: dict[str, object] = {
+    "figure.figsize": (WIDTH, 3.7),
+    "figure.constrained_layout.use": True,
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 12,
+    "axes.labelsize": 11,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "text.color": INK,
+    "font.family": "DejaVu Sans",
+    "font.size": 11,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 10,
+    "ytick.labelsize": 10,
+    "xtick.bottom": False,
+    "ytick.left": False,
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5.5,
+    "patch.edgecolor": PAPER,
+    "hatch.color": MUTED,
+}
+
+
+def _cycle() -> list[str]:
+    return [*MODEL_COLORS.values(), *SPARE_COLORS]
+
+
+def model_colors(models: Iterable[str]) -> dict[str, str]:
+    """Colour per model: fixed for the recorded models, spare colours in order for others.
+
+    Raises
+    ------
+    ValueError
+        More models than colours can be told apart; facet the figure instead.
+    """
+    names = list(dict.fromkeys(models))
+    others = [name for name in names if name not in MODEL_COLORS]
+    if len(others) > len(SPARE_COLORS):
+        raise ValueError(
+            f"{len(others)} models besides the recorded ones, {len(SPARE_COLORS)} colours: facet."
+        )
+    spare = dict(zip(others, SPARE_COLORS, strict=False))
+    return {name: MODEL_COLORS.get(name) or spare[name] for name in names}
+
+
+def model_markers(models: Iterable[str]) -> dict[str, str]:
+    """Marker per model, so that colour is never the only difference."""
+    names = list(dict.fromkeys(models))
+    known = [*MODEL_COLORS, *(name for name in names if name not in MODEL_COLORS)]
+    markers = dict(zip(known, MARKERS, strict=False))
+    return {name: markers[name] for name in names}
+
+
+def label_lines(
+    ax: "Axes",
+    ends: Mapping[str, tuple[float, float]],
+    colors: Mapping[str, str] | None = None,
+    *,
+    gap: float = 0.07,
+) -> None:
+    """Write each line's name at its right end, tied to it by a stroke of its colour, instead of a legend.
+
+    Parameters
+    ----------
+    ax : Axes
+    ends : mapping
+        Name → (x, y) of the line's last point, in data units.
+    colors : mapping, optional
+        Name → colour; `model_colors` of the names by default.
+    gap : float
+        Least vertical distance of two labels, as a share of the axis.
+    """
+    colors = colors or model_colors(ends)
+    low, high = ax.get_ylim()
+    height = low - gap * (high - low)
+    for name, (x, y) in sorted(ends.items(), key=lambda item: item[1][1]):
+        height = max(y, height + gap * (high - low))
+        ax.annotate(
+            name,
+            xy=(x, y),
+            xytext=(16, height),
+            textcoords=("offset points", "data"),
+            arrowprops={"arrowstyle": "-", "color": colors[name], "linewidth": 1.5, "relpos": (0, 0.5)}
+            | {"shrinkA": 2},
+            color=INK,
+            va="center",
+            fontsize=10,
+            annotation_clip=False,
+        )
+
+
+def chance_line(ax: "Axes", value: float, label: str = "chance") -> None:
+    """Draw a horizontal line at the score of guessing, named at its left end."""
+    ax.axhline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    ax.annotate(
+        label,
+        xy=(0.005, value),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        color=MUTED,
+        fontsize=9.5,
+        va="bottom",
+    )
+
+
+def simulated_tag(ax: "Axes", text: str = "simulated") -> None:
+    """Mark a figure whose data were not measured on any model."""
+    box = {"boxstyle": "round,pad=0.35", "facecolor": PAPER, "edgecolor": MUTED, "linewidth": 0.8}
+    ax.text(
+        0.99, 0.98, text, transform=ax.transAxes, ha="right", va="top", fontsize=9.5, color=MUTED, bbox=box
+    )
+
+
+def tag(fig: "Figure", text: str) -> None:
+    """Write under a figure what its data were measured on, so that it says so wherever it is shown."""
+    fig.supxlabel(text, x=0.01, ha="left", fontsize=9.5, color=MUTED)
+
+
+def configuration_dots(
+    cells: "pd.DataFrame",
+    models: Sequence[str],
+    chance: Mapping[str, float],
+    reversed_rows: Mapping[str, Container[tuple[str, str]]],
+    titles: Mapping[str, str],
+) -> "Figure":
+    """Dot plot of cell scores: a row per configuration, a panel per benchmark, a mark per model.
+
+    Parameters
+    ----------
+    cells : frame of `responses.cell_means`.
+    models : models to show, in the order of the legend.
+    chance : benchmark → score of guessing, drawn as a line.
+    reversed_rows : benchmark → (scoring, "template, shots") rows to shade, in which a pair is reversed.
+    titles : benchmark → panel title.
+    """
+    import matplotlib.pyplot as plt
+
+    rows = _configuration_rows(cells)
+    fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 1.4 + 0.235 * len(rows)))
+    colors, markers = model_colors(models), model_markers(models)
+    place = {row: i for i, row in enumerate(rows)}
+    for ax, (benchmark, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        own = cells[cells["benchmark"] == benchmark]
+        for row in reversed_rows[benchmark]:
+            ax.axhspan(place[row] - 0.5, place[row] + 0.5, color=GRID, zorder=0, linewidth=0)
+        for model in models:
+            of = own[own["model"] == model]
+            heights = [place[row] for row in _row_keys(of)]
+            ax.plot(of["score"], heights, markers[model], color=colors[model], markersize=6.5, label=model)
+        ax.axvline(chance[benchmark], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.axhline(sum(scoring == "free_form" for scoring, _ in rows) - 0.5, color=MUTED, linewidth=0.8)
+        ax.set(title=title, xlabel="score", xlim=(-0.04, min(1.04, cells["score"].max() + 0.12)))
+        ax.grid(visible=False, axis="y")
+    _configuration_axis(np.atleast_1d(axes)[0], rows)
+    handles, labels = ax.get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.0)
+    return fig
+
+
+def null_histograms(
+    draws: Mapping[str, "np.ndarray"], observed: Mapping[str, float], titles: Mapping[str, str]
+) -> "Figure":
+    """Flip rates of tied models as histograms, one panel per benchmark, with the observed rate as a line."""
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 2.9))
+    for ax, (benchmark, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        values, counts = np.unique(np.round(draws[benchmark], 9), return_counts=True)
+        width = 0.8 * np.diff(values).min() if len(values) > 1 else 0.02
+        ax.bar(values, counts / counts.sum(), width=width, color=MUTED, alpha=0.55)
+        ax.axvline(observed[benchmark], color=INK, linewidth=2)
+        right = observed[benchmark] > 0.25
+        ax.annotate(
+            f"observed {observed[benchmark]:.3f}",
+            xy=(observed[benchmark], 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-5 if right else 5, -3),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="top",
+            fontsize=9.5,
+        )
+        ax.set(title=title, xlabel="flip rate ρ of tied models", xlim=(-0.02, 0.52))
+    np.atleast_1d(axes)[0].set_ylabel("share of draws")
+    return fig
+
+
+def _row_keys(cells: "pd.DataFrame") -> list[tuple[str, str]]:
+    return [(c.scoring, f"{c.template}, {c.shots}") for c in cells.itertuples()]
+
+
+def _configuration_rows(cells: "pd.DataFrame") -> list[tuple[str, str]]:
+    """Rows from the top: log-prob before free-form, templates from short to long, shots rising."""
+    templates = {name: i for i, name in enumerate(("minimal", "role", "detailed", "cot"))}
+    order = {
+        (c.scoring, f"{c.template}, {c.shots}"): (
+            c.scoring != "logprob",
+            templates.get(c.template, 9),
+            c.shots,
+        )
+        for c in cells.itertuples()
+    }
+    return sorted(order, key=order.__getitem__, reverse=True)
+
+
+def _configuration_axis(ax: "Axes", rows: Sequence[tuple[str, str]]) -> None:
+    """Label rows by template and shots, and name the two ways of scoring once each."""
+    ax.set_yticks(range(len(rows)), [label for _, label in rows], fontsize=9)
+    ax.set_ylim(-0.6, len(rows) - 0.4)
+    for scoring, text in (("logprob", "log-probability"), ("free_form", "free-form, greedy")):
+        places = [i for i, row in enumerate(rows) if row[0] == scoring]
+        if places:
+            where = {"xy": (-0.62, np.mean(places)), "xycoords": ("axes fraction", "data")}
+            ax.annotate(text, **where, rotation=90, ha="center", va="center", fontsize=10, color=INK)
+
+
+def margin_rings(ax: "Axes", margins: "pd.DataFrame", titles: Mapping[str, str]) -> None:
+    """Lead of the best option over the second on each item: rings for recorded, dots for live answers."""
+    ring = {"facecolors": "none", "edgecolors": INK, "s": 70}
+    looks = {"recorded": ring, "live": {"color": SPARE_COLORS[1], "s": 18}}
+    for when, look in looks.items():
+        for row, (benchmark, _) in enumerate(titles.items()):
+            own = margins[(margins["benchmark"] == benchmark) & (margins["when"] == when)].sort_values(
+                "item_id"
+            )
+            heights = row + np.linspace(-0.3, 0.3, len(own))
+            ax.scatter(own["margin"], heights, label=when if row == 0 and len(own) else None, **look)
+    ax.set_yticks(range(len(titles)), list(titles.values()))
+    ax.set(xlabel="lead of the best option over the second (nats)", xlim=(0, None))
+    ax.grid(visible=False, axis="y")
+    ax.legend(loc="lower right")

@@ -1,0 +1,131 @@
+"""Every page of the book as a reader meets it: self-contained, readable in both schemes, whole on a phone."""
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+pytestmark = pytest.mark.book
+
+JUDGE = (Path(__file__).parent / "page.js").read_text()
+WIDE = """[...document.querySelectorAll("main *")]
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .filter((e) => !e.closest("pre, .pst-scrollable-table-container, .cell_output, mjx-container"))
+  .slice(0, 5).map((e) => e.outerHTML.slice(0, 150))"""
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 900}
+
+
+class Visit:
+    """One page opened, with all that went wrong meanwhile."""
+
+    def __init__(self, page: Page, site: str) -> None:
+        self.page, self.site, self.problems = page, site, list[str]()
+        page.on("request", self._request)
+        page.on("requestfailed", lambda request: self.problems.append(f"failed: {request.url}"))
+        page.on("response", lambda r: r.status >= 400 and self.problems.append(f"{r.status}: {r.url}"))
+        page.on("console", lambda m: m.type in ("error", "warning") and self.problems.append(m.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.site, "data:", "blob:")):
+            self.problems.append(f"another host: {request.url}")
+
+    def open(self, path: str) -> None:
+        """Load a page and wait until its mathematics are set."""
+        self.page.goto(f"{self.site}/{path}")
+        self.page.wait_for_function(
+            "!document.querySelector('main .math') || document.querySelector('main .math mjx-container')"
+        )
+
+
+@pytest.fixture
+def visit(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Visit]:
+    """A fresh tab in the test's colour scheme."""
+    parameters = request.node.callspec.params if hasattr(request.node, "callspec") else {}
+    scheme = parameters.get("scheme", "light")
+    context = browser.new_context(viewport=DESK, color_scheme=scheme, reduced_motion="reduce")
+    yield Visit(context.new_page(), site)
+    context.close()
+
+
+def test_page_can_be_read(visit: Visit, page_name: str, scheme: str) -> None:
+    visit.open(f"{page_name}.html")
+    found = visit.page.evaluate(JUDGE)
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == scheme
+    assert visit.problems == []
+    kinds = ("withoutAlt", "lowContrast", "unlabelled", "badMaths", "rawMaths", "duplicateIds")
+    assert {kind: found[kind] for kind in kinds if found[kind]} == {}
+    assert found["texts"] > 10
+    levels = [level for level, _ in found["headings"]]
+    assert levels[0] == 1, found["headings"]
+    assert levels.count(1) == 1, found["headings"]
+    assert all(below <= level + 1 for level, below in pairwise(levels)), found["headings"]
+    for shown in found["figures"]:
+        assert len(shown) == 1
+        assert shown[0]["width"] > 0
+        assert shown[0]["source"].endswith(".dark.svg") == (scheme == "dark")
+    visit.page.set_viewport_size(PHONE)
+    width = visit.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"], visit.page.evaluate(WIDE)
+
+
+def test_links_of_page_lead_somewhere(visit: Visit, page_name: str) -> None:
+    visit.open(f"{page_name}.html")
+    links = visit.page.evaluate(
+        "[...document.querySelectorAll('main a[href], nav a[href]')].map(a => a.href)"
+    )
+    for link in sorted({link.split("#")[0] for link in links if link.startswith(visit.site)}):
+        assert visit.page.request.get(link).ok, link
+    for panel in visit.page.locator("details.provenance:has-text('benchtrust check')").all():
+        check_download(visit.page, panel)
+    if (numbers := visit.page.locator("a:has(> .recorded-number)")).count():
+        shown = numbers.first.inner_text()
+        numbers.first.click()
+        visit.page.wait_for_load_state()
+        entry = visit.page.locator(f"[id='{visit.page.evaluate('location.hash.slice(1)')}']")
+        entry.wait_for(state="visible")
+        assert shown in entry.inner_text()
+
+
+def check_download(page: Page, panel: Locator) -> None:
+    """A panel opens, and the data that it offers have the hash that it states."""
+    link = panel.get_by_role("link", name="data (CSV)", include_hidden=True)
+    if not link.count():
+        return
+    assert not link.is_visible()
+    panel.locator("summary").click()
+    with page.expect_download() as download:
+        link.click()
+    content = Path(download.value.path()).read_bytes()
+    assert hashlib.sha256(content).hexdigest()[:16] in panel.inner_text()
+
+
+def test_search_finds_a_word(visit: Visit) -> None:
+    visit.page.goto(f"{visit.site}/search.html?q=benchmark")
+    visit.page.wait_for_selector("#search-results li a")
+    assert visit.problems == []
+
+
+def test_the_scheme_can_be_switched(visit: Visit) -> None:
+    visit.open("index.html")
+    button = visit.page.locator(".theme-switch-button:visible").first
+    seen = set()
+    for _ in range(3):
+        button.click()
+        seen.add(visit.page.evaluate("document.documentElement.dataset.theme"))
+    assert seen == {"light", "dark"}
+
+
+def test_without_scripts_the_light_figure_is_shown(browser: Browser, site: str, page_name: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/{page_name}.html")
+    for figure in page.locator("figure.recorded-figure").all():
+        assert figure.locator("img.on-light").is_visible()
+        assert not figure.locator("img.on-dark").is_visible()
+    context.close()

@@ -1,0 +1,104 @@
+"""The command line: short messages, exit codes, a quick start."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchtrust import cli
+from benchtrust.compendium import checks
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Exit code of a call."""
+    monkeypatch.setattr(sys, "argv", ["benchtrust", *arguments])
+    monkeypatch.setattr(cli, "out", cli.Console(width=200))
+    monkeypatch.setattr(cli, "err", cli.Console(width=200, stderr=True))
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return caught.value.code or 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "sorce"), "Did you mean part/source"),
+        (("run", "other", "-p", "levle=1"), "Did you mean level"),
+        (("run", "other", "-p", "level=x"), "declared float"),
+        (("run", "other", "--profile", "papre"), "Did you mean paper"),
+        (("run",), "Name one notebook, or give --all"),
+        (("run", "other", "--all"), "Name one notebook, or give --all"),
+        (("check", "score"), "Did you mean scores"),
+        (("why", "bst"), "Did you mean best"),
+        (("parameters", "nothing-like-it"), "Valid: part/other"),
+    ],
+)
+def test_mistakes_are_one_message_and_code_2(
+    executed_project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    assert call(monkeypatch, *arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_parameters_are_shown(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("parameters", "other"), ("run", "other", "--help-parameters")):
+        assert call(monkeypatch, *arguments) == 0
+        text = capsys.readouterr().out
+        for part in ("level", "float", "0.5", "height", "benchtrust run part/other -p level=0.5"):
+            assert part in text
+
+
+@pytest.mark.parametrize("name", ["other", "part/other", "notebooks/part/other.ipynb"])
+def test_a_notebook_has_several_names(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    assert call(monkeypatch, "run", name) == 0
+    assert "part/other: up to date" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("outcome", ["same bytes", "same numbers", "DIFFERENT", "cannot check"])
+def test_exit_codes_of_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcome: str
+) -> None:
+    worst, other = checks.Verdict("line", outcome, ("0.5 → 1.0",)), checks.Verdict("dot", "same bytes")
+    monkeypatch.setattr(checks, "check", lambda name, profile: worst)
+    monkeypatch.setattr(checks, "check_all", lambda profile: [worst, other])
+    for arguments in (("check", "line"), ("check", "--all", "--profile", "smoke")):
+        assert call(monkeypatch, *arguments) == {"DIFFERENT": 1, "cannot check": 2}.get(outcome, 0)
+        text = capsys.readouterr().out
+        assert f"{outcome}  line" in text
+        assert "0.5 → 1.0" in text
+
+
+def test_a_group_is_loaded_only_when_called(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(cli.GROUPS, "absent", ("no.such.module:app", "A group for later."))
+    monkeypatch.setitem(cli.GROUPS, "again", ("benchtrust.cli:app", "The same commands."))
+    assert call(monkeypatch, "--help") == 0
+    assert "A group for later." in capsys.readouterr().out
+    assert call(monkeypatch, "again", "parameters", "other") == 0
+    assert "part/other" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["benchtrust", "absent", "command"])
+    with pytest.raises(ModuleNotFoundError):
+        cli.main()
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = "import sys; from benchtrust import cli; print(sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for heavy in ("torch", "papermill", "sphinx", "pandas", "matplotlib", "numpy"):
+        assert f"'{heavy}'" not in loaded
+    started = time.process_time()
+    subprocess.run([sys.executable, "-m", "benchtrust.cli", "--help"], capture_output=True, check=True)
+    assert time.process_time() - started < 1
