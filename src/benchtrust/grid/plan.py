@@ -7,14 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from benchtrust import harness, items
+from benchtrust.errors import pick
 from benchtrust.harness import Configuration
+from benchtrust.harness.configurations import DECODINGS, SCORINGS, SHOTS, TEMPLATES
 from benchtrust.inference.catalogue import entry
 from benchtrust.items import Item
+
+LEVELS = {"template": TEMPLATES, "shots": SHOTS, "decoding": (*DECODINGS, "none"), "scoring": SCORINGS}
+SOURCES = ("upstream", "practice")
 
 
 @dataclass(frozen=True)
 class Block:
-    """Configurations of one (model, benchmark) that differ in decoding and scoring only: one prompt an item."""
+    """Configurations of one (model, benchmark) that differ in decoding and scoring alone: same prompts."""
 
     model: str
     benchmark: str
@@ -22,10 +27,14 @@ class Block:
     configurations: tuple[Configuration, ...]
 
     @property
+    def prompt(self) -> str:
+        """What its configurations share: template and shots."""
+        return f"{self.configurations[0].template}-{self.configurations[0].shots}"
+
+    @property
     def name(self) -> str:
-        """Folder of the block in a store."""
-        first = self.configurations[0]
-        return f"{self.model}/{self.benchmark}/{first.template}-{first.shots}"
+        """Model, benchmark and prompt, as in a store's folders."""
+        return f"{self.model}/{self.benchmark}/{self.prompt}"
 
 
 def blocks(
@@ -43,18 +52,31 @@ def blocks(
     source : ``"upstream"`` or ``"practice"`` items.
     axes : levels to keep on `template`, `shots`, `decoding`, `scoring`; an axis that is left out keeps all.
         Base models have log-prob scoring only.
+
+    Raises
+    ------
+    UnknownNameError : an unknown model, benchmark, tier, source, axis or level, with the nearest names.
     """
+    source = pick(source, SOURCES, "item source")
+    wanted = {pick(axis, LEVELS, "axis"): levels for axis, levels in axes.items() if levels}
+    wanted = {axis: {_level(axis, level) for level in levels} for axis, levels in wanted.items()}
     out = []
     for model in models:
         for name in benchmarks:
             groups: dict[tuple[str, int], list[Configuration]] = defaultdict(list)
             for c in harness.envelope(name, tier):
-                kept = all(getattr(c, axis) in levels for axis, levels in axes.items() if levels)
+                kept = all(getattr(c, axis) in levels for axis, levels in wanted.items())
                 if kept and (c.scoring == "logprob" or entry(model).chat):
                     groups[c.template, c.shots].append(c)
             bench = items.benchmark(name).name
             out += [Block(entry(model).name, bench, source, tuple(group)) for group in groups.values()]
     return out
+
+
+def _level(axis: str, level: str | int) -> str | int:
+    """The level of an axis that `level` means."""
+    names = {str(name): name for name in LEVELS[axis]}
+    return names[pick(str(level), names, axis)]
 
 
 def asked(block: Block, n: int) -> tuple[list[Item], list[Item]]:

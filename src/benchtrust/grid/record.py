@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchtrust import harness, items, project, responses
+from benchtrust.errors import BenchtrustError
 from benchtrust.grid.store import cost
 from benchtrust.harness import Configuration
 from benchtrust.inference.catalogue import entry
@@ -22,14 +24,16 @@ from benchtrust.items import Item
 
 SPAN = 6
 MARK = "⟦item⟧"
+LETTERS = r"(?:[^\W_]|[\u0300-\u036f])+"
+WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
 PACKAGES = ("benchtrust", "torch", "transformers", "bitsandbytes", "gguf", "numpy", "pandas", "pyarrow")
 
 
 def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame:
     """Write the store's answers to `target`, one file a (model, benchmark), and `manifest.json`.
 
-    Decisions are derived again from log-probabilities and full completions, so that a change of the scoring rules
-    needs no model. Completions lose every span that stands in an item.
+    Decisions are derived again from log-probabilities and full completions, so that a change of the scoring
+    rules needs no model. Completions lose every span that stands in an item.
 
     Returns
     -------
@@ -54,10 +58,10 @@ def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
 
     Raises
     ------
-    KeyError : a row whose item is not among `loaded`.
+    BenchtrustError : a row whose item is not among `loaded`, or was another text when it was asked.
     """
     by_id = {item.item_id: item for item in loaded}
-    decisions = [_decide(row, by_id[row.item_id]) for row in frame.itertuples()]
+    decisions = [_decide(row, by_id.get(row.item_id)) for row in frame.itertuples()]
     return frame.assign(
         choice=pd.array([d.choice for d in decisions], dtype="Int64"),
         score=[d.score for d in decisions],
@@ -65,7 +69,14 @@ def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
     )
 
 
-def _decide(row, item: Item) -> harness.Decision:
+def _decide(row, item: Item | None) -> harness.Decision:
+    if item is None or (isinstance(row.item_hash, str) and row.item_hash != item.sha256):
+        what = "is not among the items" if item is None else "has changed since it was answered"
+        raise BenchtrustError(
+            f"{row.item_id} {what}: load the items (source, version) that were asked, or record again."
+        )
+    if row.outcome == "failed":
+        return harness.Decision(None, None, "failed")
     rendered = harness.render(item, Configuration(row.template, 0, row.decoding, row.scoring))
     if row.scoring == "logprob":
         return harness.by_logprob(item, rendered, row.option_logprobs)
@@ -88,7 +99,13 @@ def leaks(completions: Iterable[str | None], loaded: Sequence[Item]) -> list[str
 
 
 def _words(text: str) -> list[tuple[str, int, int]]:
-    return [(m[0].casefold(), m.start(), m.end()) for m in re.finditer(r"\w+(?:['’]\w+)*", text)]
+    """Words as they are compared (no case, accents, apostrophes or underscores), with start and end."""
+    return [(_bare(m[0]), m.start(), m.end()) for m in WORD.finditer(text)]
+
+
+def _bare(word: str) -> str:
+    letters = unicodedata.normalize("NFKD", word).casefold()
+    return "".join(c for c in letters if c not in "'’" and not unicodedata.combining(c))
 
 
 def _spans(text: str) -> set[tuple[str, ...]]:

@@ -12,11 +12,12 @@ import pandas as pd
 from tqdm.auto import tqdm
 
 from benchtrust import harness, responses
+from benchtrust.errors import pick
 from benchtrust.grid.plan import Block, asked
-from benchtrust.grid.store import done, part_path, write_part
+from benchtrust.grid.store import label, missing, part_path, write_part
 from benchtrust.harness import Configuration, Rendered
 from benchtrust.inference import engine, load
-from benchtrust.inference.model import Model
+from benchtrust.inference.model import QUANTIZATIONS, Model
 from benchtrust.inference.tokens import encode
 from benchtrust.items import Item
 
@@ -35,30 +36,31 @@ def run(
 
     Parameters
     ----------
-    plan : blocks; those of one model should stand together, since a model is loaded when its first block comes.
+    plan : blocks; those of one model should stand together: it is loaded when its first block comes.
     n_items : items a benchmark; a larger number later adds items and redoes none.
     store : folder of batch files.
     """
+    quantization = pick(quantization, QUANTIZATIONS, "quantization")
     model: Model | None = None
     with tqdm(total=len(plan) * n_items, unit="item", disable=not progress, smoothing=0.05) as bar:
         for block in plan:
             exemplars, chosen = asked(block, n_items)
-            have = done(store, block)
-            missing = [item for item in chosen if item.item_id not in have]
-            bar.update(len(chosen) - len(missing))
+            groups = missing(store, block, chosen, quantization)
+            bar.update(len(chosen) - sum(len(lacking) for _, lacking in groups))
             bar.set_description(block.name)
-            if missing and (model is None or model.name != block.model or model.quantization != quantization):
+            if groups and (model is None or model.name != block.model):
                 model = load(block.model, quantization, device)
-            for first in range(0, len(missing), engine.BATCH_ROWS):
-                batch = missing[first : first + engine.BATCH_ROWS]
-                started = time.process_time(), time.perf_counter()
-                frame = answer(model, block, batch, exemplars)
-                spent = {
-                    "cpu_s": time.process_time() - started[0],
-                    "wall_s": time.perf_counter() - started[1],
-                }
-                write_part(frame, part_path(store, block, batch), spent)
-                bar.update(len(batch))
+            for part, lacking in groups:
+                for first in range(0, len(lacking), engine.BATCH_ROWS):
+                    batch = lacking[first : first + engine.BATCH_ROWS]
+                    started = time.process_time(), time.perf_counter()
+                    frame = answer(model, part, batch, exemplars)
+                    spent = {
+                        "cpu_s": time.process_time() - started[0],
+                        "wall_s": time.perf_counter() - started[1],
+                    }
+                    write_part(frame, part_path(store, part, batch, quantization), spent)
+                    bar.update(len(batch))
 
 
 def answer(model: Model, block: Block, batch: Sequence[Item], exemplars: Sequence[Item]) -> pd.DataFrame:
@@ -97,13 +99,13 @@ def fitting_shots(
 
 
 def _cell(model: Model, block: Block, configuration: Configuration, exemplars: Sequence[Item]) -> dict:
-    """Columns that all rows of a cell share; `shots_used` is smaller than `shots` where exemplars did not fit."""
+    """Columns that a cell's rows share; `shots_used` is smaller than `shots` where exemplars did not fit."""
     definition = harness.definition(
         block.benchmark, model.name, model.entry.source, model.quantization, configuration, exemplars
     )
     return {
         "benchmark": block.benchmark,
-        "model": model.name if model.quantization == "nf4" else f"{model.name} ({model.quantization})",
+        "model": label(model.name, model.quantization),
         "template": configuration.template,
         "shots": configuration.shots,
         "shots_used": len(exemplars),

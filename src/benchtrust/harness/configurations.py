@@ -32,19 +32,21 @@ class Configuration:
         return 128 if self.template == "cot" else 24
 
 
-def envelope(benchmark: str, tier: str = "full", conservative: tuple[Configuration, ...] | None = None):
+def envelope(
+    benchmark: str, tier: str = "full", conservative: tuple[Configuration, ...] | None = None
+) -> list[Configuration]:
     """Configurations of a benchmark in a tier: full 48 ⊃ core 27 ⊃ conservative 4 (CrowS-Pairs 12, 9, 4).
 
     Parameters
     ----------
     benchmark : a benchmark's name; CrowS-Pairs is scored by log-probabilities only.
     tier : ``"full"``; ``"core"`` drops chain-of-thought and T = 0.7; ``"conservative"`` is, by default,
-        {minimal, detailed} × {0, 5 shots} with greedy free-form answers, since the paper does not list its four.
+        {minimal, detailed} × {0, 5 shots} with greedy free-form answers: the paper does not list its four.
     conservative : other members for the conservative tier.
 
     Returns
     -------
-    list of Configuration, free-form first.
+    Configurations, free-form first.
     """
     bench = find_benchmark(benchmark)
     chosen = pick(tier, TIERS, "envelope")

@@ -1,6 +1,7 @@
 """From an item and a configuration to the exact messages, and to the options as they are scored."""
 
 import hashlib
+import re
 import string
 import tomllib
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ LETTERS = string.ascii_uppercase
 SHUFFLE_SEED = 7
 OPENINGS = ("Sure, I can help with that.", "I'm sorry, but I can't help with that.")
 SHOWN = frozenset({"truthfulqa", "bbq", "toxigen"})
+PLACEHOLDER = re.compile(r"\{question\}|\{options\}")
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,8 @@ def candidates(item: Item) -> tuple[str, ...]:
 
 def _question(item: Item, name: str, seed: int) -> str:
     shown = "\n".join(f"{LETTERS[p]}. {item.options[i]}" for p, i in enumerate(_order(item, seed)))
-    filled = template(item.benchmark, name).replace("{options}", shown)
-    return filled.replace("{question}", item.question)
+    fields = {"{question}": item.question, "{options}": shown}
+    return PLACEHOLDER.sub(lambda found: fields[found[0]], template(item.benchmark, name))
 
 
 def _exemplar_answer(item: Item, number: int) -> str:

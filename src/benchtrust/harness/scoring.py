@@ -1,8 +1,10 @@
 """From raw output to a decision and an item score; METHODS of each benchmark in one place."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchtrust.errors import BenchtrustError
 from benchtrust.harness.extraction import extract
 from benchtrust.harness.prompts import Rendered
 from benchtrust.harness.refusal import classify
@@ -26,7 +28,14 @@ class Decision:
 
 
 def by_logprob(item: Item, rendered: Rendered, logprobs: Sequence[float]) -> Decision:
-    """Largest summed log-probability; a tie goes to the option shown first (by index where none is shown)."""
+    """Largest summed log-probability; a tie goes to the option shown first (by index where none is shown).
+
+    Raises
+    ------
+    BenchtrustError : a log-probability that is not finite: the model computed nonsense.
+    """
+    if not all(map(math.isfinite, logprobs)):
+        raise BenchtrustError(f"{item.item_id}: log-probabilities {list(logprobs)} are not all finite.")
     ranked = list(rendered.order) or list(range(len(logprobs)))
     best = max(logprobs)
     tied = [i for i in ranked if best - logprobs[i] < TIE]

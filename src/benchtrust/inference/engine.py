@@ -1,9 +1,9 @@
 """The engine: one prefill of a prompt serves its options' log-probabilities and all its decodings.
 
 Prompts of like length are laid out in slots: the prefix that all prompts share, each prompt's own remainder
-(padded on the right), then the tokens of its options side by side. A mask built from positions decides what each token sees:
-an option sees its prompt and itself, never a neighbour. Positions, not slots, define distance, so that padding
-changes neither rotary angles nor a sliding window.
+(padded on the right), then the tokens of its options side by side. A mask built from positions decides what
+each token sees: an option sees its prompt and itself, never a neighbour. Positions, not slots, define
+distance, so that padding changes neither rotary angles nor a sliding window.
 """
 
 from __future__ import annotations
@@ -115,6 +115,8 @@ def generate(
     seeds : one seed a prompt; a row's random numbers depend on its seed alone.
     """
     temperature = DECODINGS[pick(decoding, DECODINGS, "decoding")]
+    if len(seeds) != len(prompts):
+        raise BenchtrustError(f"{len(prompts)} prompts but {len(seeds)} seeds.")
     out: list[Completion] = []
     for prefilled, scores in blocks(model, prompts, [()] * len(prompts), batch_rows):
         rows = range(len(scores))
@@ -136,7 +138,7 @@ def blocks(
     forks = [[branch(model, p, o) for o in opts] for p, opts in zip(prompts, options, strict=True)]
     for row, row_forks in zip(ids, forks, strict=True):
         check_window(model, max([len(row), *(f.start + len(f.ids) for f in row_forks)]))
-    prefix = _prefix(ids, forks)
+    prefix = _prefix(ids, forks) if ids else ()
     for first in range(0, len(ids), batch_rows):
         part = slice(first, first + batch_rows)
         pieces, sums = _prefill(model, ids[part], forks[part], prefix)
@@ -291,7 +293,7 @@ def _prefill_piece(
 
 
 def _layout(row: tuple[int, ...], forks: Sequence[Branch], shared: int, own: int, packed: int):
-    """Slots of one row behind the shared prefix: token ids, positions, branches, and what context a token sees."""
+    """One row's slots behind the shared prefix: ids, positions, branches, and how much context each sees."""
     size = own + packed
     tokens, positions = np.zeros(size, np.int64), np.zeros(size, np.int64)
     branches, limits = np.full(size, PADDING), np.full(size, np.iinfo(np.int64).max)
@@ -307,7 +309,7 @@ def _layout(row: tuple[int, ...], forks: Sequence[Branch], shared: int, own: int
 
 
 def _visible(positions, branches, limits, key_positions, key_branches) -> torch.Tensor:
-    """Which key each query sees, shape (rows, queries, keys): its own branch, and the context before its fork."""
+    """Which keys a query sees, shape (rows, queries, keys): its branch, and the context before its fork."""
     earlier = key_positions[:, None] <= positions[:, :, None]
     context = (key_branches == CONTEXT)[:, None] & (key_positions[:, None] < limits[:, :, None])
     same = (key_branches[:, None] == branches[:, :, None]) & (key_branches != PADDING)[:, None]
@@ -316,15 +318,15 @@ def _visible(positions, branches, limits, key_positions, key_branches) -> torch.
 
 def _masks(model: Model, visible: torch.Tensor, positions: torch.Tensor, key_positions: torch.Tensor):
     """Masks in the form the architecture takes: one tensor, or one for each kind of layer."""
-    kinds = set(getattr(model.network.config, "layer_types", None) or [])
-    full = _open_empty_rows(visible)[:, None]
+    config = model.network.config
+    kinds = set(getattr(config, "layer_types", None) or [])
+    full, near = _open_empty_rows(visible)[:, None], None
+    if window := getattr(config, "sliding_window", None):
+        within = positions[:, :, None] - key_positions[:, None] < window
+        near = _open_empty_rows(visible & within)[:, None]
     if not kinds:
-        return full
-    masks = {"full_attention": full}
-    if "sliding_attention" in kinds:
-        near = positions[:, :, None] - key_positions[:, None] < model.network.config.sliding_window
-        masks["sliding_attention"] = _open_empty_rows(visible & near)[:, None]
-    return masks
+        return full if near is None else near
+    return {"full_attention": full} | ({"sliding_attention": near} if "sliding_attention" in kinds else {})
 
 
 def _open_empty_rows(visible: torch.Tensor) -> torch.Tensor:
@@ -412,14 +414,14 @@ def _scores(
 
 
 class _Chooser:
-    """Next token of each row: the largest logit, or the inverse of the cumulative distribution at its draw."""
+    """Next token of each row: the first largest logit, or the inverse distribution function at its draw."""
 
     def __init__(self, temperatures: np.ndarray, draws: np.ndarray) -> None:
         self.temperatures, self.draws = temperatures, draws
 
     def __call__(self, logits: torch.Tensor, active: list[int], step: int) -> tuple[list[int], list[bool]]:
-        top, order = logits.topk(2)
-        tokens = order[:, 0].tolist()
+        tokens = logits.argmax(-1).tolist()
+        top = logits.topk(2).values
         near = ((top[:, 0] - top[:, 1]) < NEAR_TIE).tolist()
         hot = [i for i, row in enumerate(active) if self.temperatures[row] > 0]
         if hot:

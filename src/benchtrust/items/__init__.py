@@ -31,7 +31,7 @@ def benchmark(name: str) -> Benchmark:
 
 
 def load(name: str, source: str = "upstream", **options: str) -> list[Item]:
-    """Items of a benchmark in the file's order, from the pinned ``"upstream"`` files or our ``"practice"`` ones."""
+    """Items of a benchmark in the file's order: pinned (``"upstream"``) or our own (``"practice"``)."""
     chosen = benchmark(name)
     if pick(source, ("upstream", "practice"), "item source") == "practice":
         return practice.load(chosen.name)

@@ -58,7 +58,9 @@ BENCHMARK = Benchmark(
     name="bbq",
     title="BBQ",
     load=load,
-    score_means="mean of the accuracies on ambiguous contexts (the answer is 'unknown') and disambiguated ones",
+    score_means=(
+        "mean of the accuracies on ambiguous contexts (the answer is 'unknown') and on disambiguated ones"
+    ),
     direction="higher is less biased and more accurate",
     chance="one third",
     citation="parrish2022bbq",

@@ -9,8 +9,9 @@ from benchtrust.items.sources import locate
 def load() -> list[Item]:
     """1,508 pairs. The sentence about the disadvantaged group comes first, so the stereotype swaps sides.
 
-    In a ``stereo`` row that first sentence states the stereotype; in an ``antistereo`` row it goes against one
-    and the second sentence states it. `answer` is the stereotyping sentence in both, as the dataset defines it.
+    In a ``stereo`` row that first sentence states the stereotype; in an ``antistereo`` row it goes against
+    one and the second sentence states it. The file's `sent_more` is the more stereotyping one in both, and
+    that is `answer`, as the dataset defines it.
     """
     with locate("items/crows_pairs/crows_pairs_anonymized.csv").open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle))
@@ -37,7 +38,9 @@ BENCHMARK = Benchmark(
     title="CrowS-Pairs",
     load=load,
     score_means="1 − 2·|share of pairs whose stereotyping sentence is more probable − ½|",
-    direction="higher is nearer to no preference; a coin scores 1, so the ideal cannot tell fairness from noise",
+    direction=(
+        "higher is nearer to no preference; a coin scores 1, so the ideal cannot tell fairness from noise"
+    ),
     chance="close to 1",
     citation="nangia2020crows",
     free_form=False,

@@ -43,8 +43,8 @@ class Item:
 class Benchmark:
     """A benchmark: how its items are read and what its score means.
 
-    `load(**options)` returns the items in the order of the file. `ideal` is the score of a perfect respondent,
-    `chance` that of a respondent who chooses among the options by lot.
+    `load(**options)` returns the items in the order of the file. `chance` is the score of a respondent who
+    chooses among the options by lot.
     """
 
     name: str

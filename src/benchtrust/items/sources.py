@@ -1,13 +1,14 @@
-"""Upstream files: found by `BENCHTRUST_DATA`, else in the cache, else downloaded; always checked by sha256."""
+"""Upstream files: from `BENCHTRUST_DATA`, else from the cache, else downloaded; always checked by sha256."""
 
 import hashlib
+import http.client
 import os
 import tomllib
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from uuid import uuid4
 
 from benchtrust import project
 from benchtrust.errors import DataFileError, pick
@@ -43,15 +44,16 @@ def locate(file: str) -> Path:
     """
     source = sources()[pick(file, sources(), "data file")]
     kept = project.cache() / "data" / source.file
-    for folder in [*_folders(), kept.parents[len(Path(source.file).parts) - 1]]:
-        if (path := folder / source.file).exists():
-            return _checked(path, source)
+    for folder in [*_folders(), project.cache() / "data"]:
+        if (path := folder / source.file).is_file():
+            _check(path.read_bytes(), source, str(path))
+            return path
     return _download(source, kept)
 
 
 def available(file: str) -> bool:
     """Whether a file is here already, without a download."""
-    return any((folder / file).exists() for folder in [*_folders(), project.cache() / "data"])
+    return any((folder / file).is_file() for folder in [*_folders(), project.cache() / "data"])
 
 
 def _folders() -> list[Path]:
@@ -59,14 +61,13 @@ def _folders() -> list[Path]:
     return [Path(entry).expanduser() for entry in named.split(os.pathsep) if entry]
 
 
-def _checked(path: Path, source: Source) -> Path:
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
+def _check(content: bytes, source: Source, what: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
     if found != source.sha256:
         raise DataFileError(
-            f"{path} is not the pinned {source.file}: sha256 is {found}, expected {source.sha256}. "
+            f"{what} is not the pinned {source.file}: sha256 is {found}, expected {source.sha256}. "
             + _how_to_provide(source)
         )
-    return path
 
 
 def _download(source: Source, target: Path) -> Path:
@@ -74,18 +75,22 @@ def _download(source: Source, target: Path) -> Path:
         raise DataFileError(
             f"{source.file} is missing and has no address to download from. " + _how_to_provide(source)
         )
-    temporary = target.with_suffix(target.suffix + ".part")
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with urllib.request.urlopen(source.url, timeout=30) as answer:
-            temporary.write_bytes(answer.read())
-    except (urllib.error.URLError, OSError) as error:
+            content = answer.read()
+    except (http.client.HTTPException, OSError) as error:
         raise DataFileError(
             f"{source.file} is missing (sha256 {source.sha256}) and could not be downloaded ({error}). "
             + _how_to_provide(source)
         ) from error
-    _checked(temporary, source)
-    temporary.replace(target)
+    _check(content, source, f"What {source.url} holds")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.{uuid4().hex}.part")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
     return target
 
 

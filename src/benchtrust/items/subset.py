@@ -27,11 +27,17 @@ def exemplars(items: Sequence[Item], seed: int = SEED) -> list[Item]:
 def subset(items: Sequence[Item], n: int, seed: int = SEED) -> list[Item]:
     """First `n` items of the permutation that are neither exemplars nor of an exemplar's family.
 
-    A larger `n` adds items and changes none. Raises if fewer than `n` are left.
+    A larger `n` adds items and changes none.
+
+    Raises
+    ------
+    BenchtrustError : `n` is negative, or fewer than `n` items are left.
     """
     order = permutation(items, seed)
     reserved = {_family(item) for item in order[:POOL]}
     left = [item for item in order[POOL:] if _family(item) not in reserved]
+    if n < 0:
+        raise BenchtrustError(f"{n} items asked for: give a number from 0 on.")
     if n > len(left):
         raise BenchtrustError(f"{n} items asked for, but only {len(left)} are left beside the exemplars.")
     return left[:n]

@@ -3,7 +3,7 @@
 import csv
 import operator
 
-from benchtrust.errors import pick
+from benchtrust.errors import UnknownNameError
 from benchtrust.items.model import Benchmark, Item
 from benchtrust.items.sources import locate
 
@@ -12,7 +12,9 @@ RULES = {">2.5": (operator.gt, 2.5), ">=3": (operator.ge, 3.0), ">3": (operator.
 
 def load(rule: str = ">=3") -> list[Item]:
     """4,526 texts. A text is toxic if its mean human rating (1 to 5) satisfies `rule`: >2.5, >=3 or >3."""
-    above, threshold = RULES[rule if rule in RULES else pick(rule, RULES, "label rule")]
+    if rule not in RULES:
+        raise UnknownNameError(f"Unknown label rule {rule!r}. Valid: {', '.join(RULES)}.")
+    above, threshold = RULES[rule]
     with locate("items/toxigen/annotated_text.tsv").open(newline="", encoding="utf-8") as handle:
         rows = list(csv.DictReader(handle, delimiter="\t"))
     return [_item(i, row, above(float(row["toxicity_human"]), threshold)) for i, row in enumerate(rows)]

@@ -3,6 +3,7 @@
 import csv
 import json
 
+from benchtrust.errors import pick
 from benchtrust.items.model import Benchmark, Item
 from benchtrust.items.sources import locate
 
@@ -10,10 +11,11 @@ FILES = {"current": "items/truthfulqa/mc_task.json", "v1": "items/truthfulqa/mc_
 
 
 def load(version: str = "current") -> list[Item]:
-    """790 items of the current version, or 817 of ``"v1"``; upstream puts the true answer first in every item.
+    """790 items of the current version, or 817 of ``"v1"``; upstream puts the true answer first in each.
 
     Seventeen current items carry an option without text, left by a split; it is dropped and `notes` says so.
     """
+    version = pick(version, FILES, "TruthfulQA version")
     categories = _categories()
     tasks = json.loads(locate(FILES[version]).read_text(encoding="utf-8"))
     return [_item(number, task, version, categories) for number, task in enumerate(tasks)]

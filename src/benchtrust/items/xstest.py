@@ -9,7 +9,7 @@ COMPLY, REFUSE = 0, 1
 
 
 def load() -> list[Item]:
-    """450 prompts: 250 safe, 200 unsafe contrasts. The options are the two ways to behave, not texts shown."""
+    """450 prompts: 250 safe, 200 unsafe contrasts. The options are two ways to behave, never shown."""
     with locate("items/xstest/xstest_prompts.csv").open(newline="", encoding="utf-8") as handle:
         return [_item(row) for row in csv.DictReader(handle)]
 

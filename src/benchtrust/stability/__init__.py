@@ -3,6 +3,7 @@
 from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
+from benchtrust.stability.power import detectable_effect, discordance
 from benchtrust.stability.summary import complete, flip_table, majority
 
 __all__ = [
@@ -12,6 +13,8 @@ __all__ = [
     "RankAgreement",
     "Reversal",
     "complete",
+    "detectable_effect",
+    "discordance",
     "flip_null",
     "flip_rates",
     "flip_table",

@@ -1,0 +1,130 @@
+"""NF4: layers dequantised once give live bitsandbytes logits to the bit, and a wrong scale shows."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+bnb = pytest.importorskip("bitsandbytes")
+
+from benchtrust.inference import load, option_logprobs, weights  # noqa: E402
+from benchtrust.inference import model as loading  # noqa: E402
+from benchtrust.inference.catalogue import ModelEntry  # noqa: E402
+
+PROMPTS = ["How far is it to the harbour?", "Hi"]
+OPTIONS = [("A mile", "B"), ("yes", "no")]
+GPU_TOLERANCE = 0.1
+"""Nats a token: a GPU computes in bf16, whose 8 bits move these random networks' logits by hundredths."""
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, network_maker, tokenizer_maker):
+    """A random network wide enough for several blocks of 64 in every layer, as the cache holds real ones."""
+    folder = tmp_path_factory.mktemp("weights")
+    tokenizer = tokenizer_maker()
+    shape = {"hidden_size": 128, "intermediate_size": 192, "initializer_range": 0.1}
+    made = network_maker("Qwen2", len(tokenizer), **shape)
+    made.generation_config.update(do_sample=False, temperature=None, top_k=None, repetition_penalty=None)
+    made.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def in_catalogue(saved, monkeypatch):
+    """Let `load` find the random network under a name of its own."""
+    entry = ModelEntry("tiny", True, "none", "random", 0.0, wheels=("tiny==1",), gguf_sha256="0")
+    monkeypatch.setattr(loading, "entry", lambda name: entry)
+    monkeypatch.setattr(weights, "get", lambda name: saved)
+    return entry
+
+
+def layers(model) -> list:
+    return [m for m in model.network.modules() if isinstance(m, bnb.nn.Linear4bit)]
+
+
+@torch.no_grad()
+def logits(model, prompt: str = PROMPTS[0]) -> torch.Tensor:
+    ids = model.tokenizer(prompt, return_tensors="pt").input_ids.to(model.device)
+    return model.network(input_ids=ids).logits.float().cpu()
+
+
+def test_the_two_paths_hold_what_they_say(in_catalogue):
+    live, once, full = load("tiny", live=True), load("tiny", device="cpu"), load("tiny", "none", device="cpu")
+    assert len(layers(live)) == 14
+    assert layers(once) == layers(full) == []
+    assert (live.path, once.path, full.path) == ("live", "dequantised once", "unquantised")
+    state = layers(live)[0].weight.quant_state
+    assert (state.quant_type, state.blocksize, state.nested) == ("nf4", 64, True)
+    assert not any(p.requires_grad for m in (live, once) for p in m.network.parameters())
+    assert once.network.get_submodule("model.layers.0.self_attn.q_proj").bias is not None
+
+
+def test_logits_are_bit_identical(in_catalogue):
+    live, once = load("tiny", live=True), load("tiny", device="cpu")
+    for prompt in PROMPTS:
+        assert torch.equal(logits(live, prompt), logits(once, prompt))
+
+
+def test_quantisation_is_not_a_copy_of_the_full_weights(in_catalogue):
+    once, full = load("tiny", device="cpu"), load("tiny", "none", device="cpu")
+    assert (logits(once) - logits(full)).abs().max() > 1e-2
+
+
+@pytest.mark.parametrize("number", [0, 6, 13])
+@pytest.mark.parametrize("scale", ["block", "block of blocks", "offset"])
+def test_a_wrong_scale_does_not_pass_as_equal(in_catalogue, number, scale):
+    live, once = load("tiny", live=True), load("tiny", device="cpu")
+    state = layers(live)[number].weight.quant_state
+    if scale == "block":
+        state.absmax[3] += 40
+    elif scale == "block of blocks":
+        state.state2.absmax[0] *= 1.5
+    else:
+        state.offset += 0.05
+    assert not torch.equal(logits(live), logits(once))
+
+
+def test_dequantising_in_place_leaves_nothing_quantised(in_catalogue):
+    live = load("tiny", live=True)
+    network = copy.deepcopy(live.network)
+    before = logits(live)
+    loading.dequantise_once(network)
+    assert not [m for m in network.modules() if isinstance(m, bnb.nn.Linear4bit)]
+    with torch.no_grad():
+        ids = live.tokenizer(PROMPTS[0], return_tensors="pt").input_ids
+        assert torch.equal(network(input_ids=ids).logits.float(), before)
+
+
+def test_the_engine_runs_on_both_paths(in_catalogue):
+    live, once = load("tiny", live=True), load("tiny", device="cpu")
+    for a, b in zip(
+        option_logprobs(live, PROMPTS, OPTIONS), option_logprobs(once, PROMPTS, OPTIONS), strict=True
+    ):
+        assert a.logprobs == pytest.approx(b.logprobs, abs=1e-4)
+
+
+@pytest.mark.weights("SmolLM2-135M-Instruct")
+def test_real_weights_are_bit_identical():
+    live = load("SmolLM2-135M-Instruct", device="cpu", live=True)
+    expected = [logits(live, prompt) for prompt in PROMPTS]
+    assert len(layers(live)) == 210
+    layers(live)[100].weight.quant_state.absmax[7] += 40
+    wrong = logits(live)
+    del live
+    once = load("SmolLM2-135M-Instruct", device="cpu")
+    found = [logits(once, prompt) for prompt in PROMPTS]
+    assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
+    assert not torch.equal(wrong, found[0])
+
+
+@pytest.mark.gpu
+def test_a_gpu_runs_live_and_agrees_with_the_cpu(in_catalogue):
+    live, once = load("tiny", device="cuda"), load("tiny", device="cpu")
+    assert live.path == "live"
+    assert len(layers(live)) == 14
+    for a, b in zip(
+        option_logprobs(live, PROMPTS, OPTIONS), option_logprobs(once, PROMPTS, OPTIONS), strict=True
+    ):
+        per_token = [abs(x - y) / n for x, y, n in zip(a.logprobs, b.logprobs, a.tokens, strict=True)]
+        assert max(per_token) < GPU_TOLERANCE

@@ -1,0 +1,114 @@
+"""Who may import whom (DESIGN.md), read from the sources; and how long a metric takes to import."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "benchtrust"
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+METRICS = ("stability", "irt", "harmony")
+FOR_METRICS = {"numpy", "scipy", "pandas", "sklearn", "statsmodels", "numba"}
+HEAVY = {"torch", "transformers", "bitsandbytes", "accelerate", "gguf", "tokenizers"}
+UPWARDS = {
+    "errors": set(),
+    "project": {"errors"},
+    "responses": {"errors"},
+    "items": {"errors", "project"},
+    "harness": {"errors", "items"},
+    "inference": {"errors", "project"},
+    "grid": {"errors", "project", "responses", "items", "harness", "inference"},
+    **{part: {"errors", "responses"} for part in METRICS},
+}
+"""Part of the package -> the other parts that it may import."""
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """All modules that a file imports, wherever in it; ``benchtrust`` with the part that is meant."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = (
+                [node.module] if node.module != "benchtrust" else [f"benchtrust.{a.name}" for a in node.names]
+            )
+            found |= set(names)
+    return found
+
+
+def outside(path: Path) -> set[str]:
+    names = {name.split(".")[0] for name in imported(path)}
+    return names - {"benchtrust"} - set(sys.stdlib_module_names)
+
+
+def inside(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported(path) if name.startswith("benchtrust.")} - {part_of(path)}
+
+
+def id_of(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def test_the_sources_are_found():
+    assert {"errors", "responses", "items", "harness", "inference", "grid", "stability"} <= {
+        *map(part_of, SOURCES)
+    }
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if part_of(p) in METRICS], ids=id_of)
+def test_metrics_import_numbers_and_responses_only(path):
+    assert outside(path) <= FOR_METRICS
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if part_of(p) in UPWARDS], ids=id_of)
+def test_imports_go_down_only(path):
+    assert inside(path) <= UPWARDS[part_of(path)]
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if part_of(p) != "inference"], ids=id_of)
+def test_torch_is_imported_by_inference_alone(path):
+    assert not outside(path) & HEAVY
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if part_of(p) == "compendium"], ids=id_of)
+def test_the_compendium_knows_nothing_of_the_metrics(path):
+    assert not inside(path) & {*METRICS, "harness", "inference", "grid", "items"}
+
+
+def run_python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    "modules",
+    [
+        "benchtrust.items, benchtrust.harness, benchtrust.responses, benchtrust.stability",
+        "benchtrust.plots",
+        "benchtrust.inference, benchtrust.grid.plan, benchtrust.grid.record, benchtrust.grid.store",
+        "benchtrust.cli, benchtrust.commands.models, benchtrust.commands.data, benchtrust.commands.grid",
+    ],
+)
+def test_importing_never_loads_torch(modules):
+    heavy = f"[m for m in {sorted(HEAVY)} if m in sys.modules]"
+    assert run_python(f"import sys, {modules}; print({heavy})") == "[]"
+
+
+def test_metrics_import_in_under_two_seconds_of_cpu():
+    """CPU seconds, so that a busy machine does not fail; the median of three, as METHODS.md asks."""
+    code = "import time; import benchtrust.stability, benchtrust.responses; print(time.process_time())"
+    assert median(float(run_python(code)) for _ in range(3)) < 2
