@@ -9,13 +9,16 @@ import pytest
 from benchtrust import harness, items, responses
 from benchtrust.grid.record import leaks
 from benchtrust.inference import catalogue
-from benchtrust.items.sources import available
 
 ROOT = Path(__file__).parents[1] / "data" / "recorded"
 GRID = ROOT / "grid"
 SMALL = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct"]
 ALL = [*SMALL, "Qwen2.5-Coder-1.5B-Instruct", "gemma-3-270m"]
-HERE = all(available(f"items/{file}") for file in ("truthfulqa/mc_task.json", "xstest/xstest_prompts.csv"))
+FILES = [
+    "items/truthfulqa/mc_task.json",
+    "items/truthfulqa/TruthfulQA.csv",
+    "items/xstest/xstest_prompts.csv",
+]
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +68,7 @@ def test_zero_shot_cells_are_those_of_the_present_harness(grid: pd.DataFrame) ->
         assert harness.cell_id(definition) == row.cell_id, (row.model, row.benchmark, row.template)
 
 
-@pytest.mark.external
-@pytest.mark.skipif(not HERE, reason="the benchmark files are not here: set BENCHTRUST_DATA")
+@pytest.mark.external(*FILES)
 @pytest.mark.parametrize("benchmark", ["truthfulqa", "xstest"])
 def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     grid: pd.DataFrame, benchmark: str

@@ -15,8 +15,14 @@ from benchtrust.errors import BenchtrustError, ParameterError
 
 GROUPS: dict[str, tuple[str, str]] = {
     "models": ("benchtrust.commands.models:app", "The model catalogue, and weights into the cache."),
-    "data": ("benchtrust.commands.data:app", "The pinned benchmark files: what is here, how to get the rest."),
-    "grid": ("benchtrust.commands.grid:app", "Record responses: plan, run (again to continue), cost, collect."),
+    "data": (
+        "benchtrust.commands.data:app",
+        "The pinned benchmark files: what is here, how to get the rest.",
+    ),
+    "grid": (
+        "benchtrust.commands.grid:app",
+        "Record responses: plan, run (again to continue), cost, collect.",
+    ),
 }
 """Groups of commands: name → (``module:app``, one line of help)."""
 

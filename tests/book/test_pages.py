@@ -129,3 +129,12 @@ def test_without_scripts_the_light_figure_is_shown(browser: Browser, site: str, 
         assert figure.locator("img.on-light").is_visible()
         assert not figure.locator("img.on-dark").is_visible()
     context.close()
+
+
+def test_the_figure_of_the_readme_is_the_one_that_the_notebook_draws() -> None:
+    root = Path(__file__).parents[2]
+    drawn = root / "build/smoke/results/stability/rank_flips/fig-scores-by-configuration.svg"
+    if not drawn.exists():
+        pytest.skip("no results in build/smoke: run 'make book PROFILE=smoke'")
+    shown = root / "book/_static/scores-by-configuration.svg"
+    assert shown.read_bytes() == drawn.read_bytes(), f"copy {drawn} to {shown}"

@@ -133,6 +133,8 @@ def _scrub_one(text: str, known: set[tuple[str, ...]]) -> str:
 
 def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
     """What was recorded, from which weights, with which versions, on what machine, when, at what cost."""
+    from benchtrust.inference.engine import BATCH_ROWS, PIECE_TOKENS
+
     spent = cost(store)
     total = spent.groupby("model")[["answers", "cpu_s", "wall_s"]].sum().round(1) if len(spent) else spent
     return {
@@ -143,7 +145,7 @@ def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
         "machine": {"processor": _processor(), "cores": _cores(), "system": platform.system()},
         "commit": _commit(),
         "date": datetime.now(UTC).date().isoformat(),
-        "batch_rows": 32,
+        "batch_plan": {"rows": BATCH_ROWS, "padded_tokens_of_a_piece": PIECE_TOKENS},
         "scrubbed": f"runs of {SPAN} or more words that stand in an item are replaced by {MARK}",
     }
 
