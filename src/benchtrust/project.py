@@ -9,7 +9,7 @@ from benchtrust.errors import BenchtrustError
 
 
 def root() -> Path:
-    """Repository root: `BENCHTRUST_ROOT`, else the nearest folder above the cwd or this file with `_toc.yml`."""
+    """Repository root: `BENCHTRUST_ROOT`, else the nearest one above the working folder or this file."""
     if named := os.environ.get("BENCHTRUST_ROOT"):
         return Path(named).resolve()
     for start in (Path.cwd(), Path(__file__).resolve()):
@@ -23,7 +23,7 @@ def root() -> Path:
 
 
 def cache() -> Path:
-    """Folder for downloads and model weights, outside the repository: `BENCHTRUST_CACHE` or the user's cache."""
+    """Folder for downloads and weights, outside the repository: `BENCHTRUST_CACHE` or the user's cache."""
     named = os.environ.get("BENCHTRUST_CACHE")
     folder = Path(named).expanduser() if named else user_cache_path("benchtrust", appauthor=False)
     folder.mkdir(parents=True, exist_ok=True)
