@@ -56,14 +56,26 @@ def beside(recorded: pd.DataFrame, live: pd.DataFrame) -> pd.DataFrame:
 
     Returns
     -------
-    One row an answer: the key, both choices and scores, and `gap`, the largest difference of the options'
-    log-probabilities in nats (NaN for free-form answers).
+    One row an answer that both have, or each recorded one where `live` is empty: the key; both scores, an
+    answer without a choice counting as 0; `decision`, ``"same"``, ``"other"`` or ``"not asked"``; and `gap`,
+    the largest difference of the options' log-probabilities in nats (NaN where there is none to take).
     """
-    both = recorded.merge(live, on=[*KEY, "cell_id"], suffixes=("_recorded", "_live"), validate="one_to_one")
+    how = "inner" if len(live) else "left"
+    key = [*KEY, "cell_id"]
+    both = recorded.merge(live, on=key, how=how, suffixes=("_recorded", "_live"), validate="one_to_one")
+    asked = both["outcome_live"].notna()
     pairs = zip(both["option_logprobs_recorded"], both["option_logprobs_live"], strict=True)
-    gaps = [np.max(np.abs(np.subtract(a, b))) if isinstance(a, list) else np.nan for a, b in pairs]
-    shown = ["choice_recorded", "choice_live", "score_recorded", "score_live"]
-    return both[[*KEY, *shown]].assign(gap=gaps)
+    gaps = [
+        np.max(np.abs(np.subtract(a, b))) if isinstance(a, list) and isinstance(b, list) else np.nan
+        for a, b in pairs
+    ]
+    same = both["choice_recorded"].fillna(-1) == both["choice_live"].fillna(-1)
+    return both[KEY].assign(
+        score_recorded=both["score_recorded"].fillna(0.0),
+        score_live=both["score_live"].fillna(0.0).where(asked),
+        decision=np.where(~asked, "not asked", np.where(same, "same", "other")),
+        gap=gaps,
+    )
 
 
 def margins(table: pd.DataFrame) -> pd.DataFrame:

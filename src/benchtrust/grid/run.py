@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from benchtrust import harness, responses
 from benchtrust.errors import pick

