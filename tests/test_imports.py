@@ -1,4 +1,4 @@
-"""Who may import whom (DESIGN.md), read from the sources; and how long a metric takes to import."""
+"""Who may import whom , read from the sources; and how long a metric takes to import."""
 
 import ast
 import os
@@ -109,6 +109,6 @@ def test_importing_never_loads_torch(modules):
 
 
 def test_metrics_import_in_under_two_seconds_of_cpu():
-    """CPU seconds, so that a busy machine does not fail; the median of three, as METHODS.md asks."""
+    """CPU seconds, so that a busy machine does not fail; the median of three."""
     code = "import time; import benchtrust.stability, benchtrust.responses; print(time.process_time())"
     assert median(float(run_python(code)) for _ in range(3)) < 2

@@ -194,7 +194,7 @@ def configuration_dots(
     ----------
     cells : frame of `responses.cell_means`.
     models : models to show, in the order of the legend.
-    chance : benchmark → score of guessing, drawn as a line.
+    chance : benchmark → score of guessing, drawn as a line where it is known.
     reversed_rows : benchmark → (scoring, "template, shots") rows to shade, in which a pair is reversed.
     titles : benchmark → panel title.
     """
@@ -212,7 +212,8 @@ def configuration_dots(
             of = own[own["model"] == model]
             heights = [place[row] for row in _row_keys(of)]
             ax.plot(of["score"], heights, markers[model], color=colors[model], markersize=6.5, label=model)
-        ax.axvline(chance[benchmark], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        if benchmark in chance:
+            ax.axvline(chance[benchmark], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         ax.axhline(sum(scoring == "free_form" for scoring, _ in rows) - 0.5, color=MUTED, linewidth=0.8)
         ax.set(title=title, xlabel="score", xlim=(-0.04, min(1.04, cells["score"].max() + 0.12)))
         ax.grid(visible=False, axis="y")
@@ -225,7 +226,7 @@ def configuration_dots(
 def null_histograms(
     draws: Mapping[str, "np.ndarray"], observed: Mapping[str, float], titles: Mapping[str, str]
 ) -> "Figure":
-    """Flip rates of tied models as histograms, one panel per benchmark, with the observed rate as a line."""
+    """Histograms of the flip rates of exchangeable models, a panel per benchmark, the observed rate as a line."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 2.9))
@@ -245,7 +246,7 @@ def null_histograms(
             va="top",
             fontsize=9.5,
         )
-        ax.set(title=title, xlabel="flip rate ρ of tied models", xlim=(-0.02, 0.52))
+        ax.set(title=title, xlabel="flip rate ρ of exchangeable models", xlim=(-0.02, 0.52))
     np.atleast_1d(axes)[0].set_ylabel("share of draws")
     return fig
 

@@ -1,9 +1,11 @@
 """The one table: a row per (model, configuration, benchmark, item, sample), and the views the metrics read.
 
-`read`, `write` and `validate` keep its schema (DESIGN.md, "One table carries everything"); `cell_means`,
+`read`, `write` and `validate` keep its schema (the book, "What is measured"); `cell_means`,
 `score_matrix`, `response_matrix` and `option_probabilities` are the only ways from it into a metric.
 """
 
+import hashlib
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
@@ -49,7 +51,7 @@ CONFIGURATION = ["template", "shots", "decoding", "scoring"]
 CELL = ["benchmark", "model", *CONFIGURATION, "cell_id"]
 
 CELL_RULES = {"bbq": "mean_of_parts", "xstest": "mean_of_parts", "crows_pairs": "parity"}
-"""How item scores make a cell score where it is not the plain mean (METHODS.md, "Scores")."""
+"""How item scores make a cell score where it is not the plain mean (the book, "What is measured")."""
 
 _ROW_KEY = ["cell_id", "benchmark", "item_id", "sample"]
 _FULL_KEY = ["benchmark", "item_id", "model", *CONFIGURATION, "sample"]
@@ -70,7 +72,8 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : a Parquet file, a folder (every ``*.parquet`` below it), or a list of either.
+    path : a Parquet file, a folder (every ``*.parquet`` below it), or a list of either. The files of a folder
+        with a ``manifest.json`` that lists their SHA-256 are checked against it.
 
     Returns
     -------
@@ -78,9 +81,11 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Raises
     ------
-    DataFileError : nothing is there, or a file is not readable as Parquet.
+    DataFileError : nothing is there, a file is not readable as Parquet, or not the one of the manifest.
     SchemaError : a rule is broken; the message names the file.
     """
+    if isinstance(path, str | Path):
+        _check_manifest(Path(path))
     files = _files(path)
     frames = [_load(file) for file in files]
     try:
@@ -173,7 +178,7 @@ def cell_means(frame: pd.DataFrame) -> pd.DataFrame:
     SchemaError : a needed column is missing, a score contradicts its outcome, or, by ``mean_of_parts``, only
         some rows of a cell name their part.
 
-    Source: METHODS.md, "Scores" (cell score by benchmark, unparsed answers and their bounds).
+    Source: the book, "What is measured" (cell score by benchmark, unparsed answers and their bounds).
     """
     rows = _checked(frame, [*CELL, "item_id", "outcome", "score"])
     rows["part"] = _parts(rows)
@@ -308,6 +313,21 @@ def _files(path: str | Path | Iterable[str | Path]) -> list[Path]:
     if not path.exists():
         raise DataFileError(f"{path} does not exist: name a Parquet file of responses or a folder of them.")
     return [path]
+
+
+def _check_manifest(folder: Path) -> None:
+    """Compare the files of a recorded folder with the hashes that its manifest lists."""
+    manifest = folder / "manifest.json"
+    if not manifest.is_file():
+        return
+    for name, expected in json.loads(manifest.read_text(encoding="utf-8")).get("files", {}).items():
+        file = folder / name
+        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
+        if found != expected:
+            raise DataFileError(
+                f"{file} is not the recorded file: sha256 {found}, expected {expected}. Restore it with "
+                f"'git checkout -- {file}', or, if the record was meant to change, collect it again."
+            )
 
 
 def _load(file: Path) -> pd.DataFrame:

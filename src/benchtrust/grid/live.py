@@ -22,9 +22,9 @@ def obstacle(model: str, fetch: bool = True) -> str:
     try:
         if not (fetch or weights.have(model)):
             return f"The weights of {model} are not in the cache, and fetching is switched off."
-        weights.get(model)
+        weights.get(model, progress=False)
     except (DataFileError, ImportError, OSError) as error:
-        return str(error)
+        return str(error).split(". ")[0] + "."
     return ""
 
 

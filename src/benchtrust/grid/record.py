@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -23,6 +24,7 @@ from benchtrust.inference.catalogue import entry
 from benchtrust.items import Item
 
 SPAN = 6
+OPTION_SPAN = 3
 MARK = "⟦item⟧"
 LETTERS = r"(?:[^\W_]|[\u0300-\u036f])+"
 WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
@@ -48,7 +50,10 @@ def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame
         responses.write(scored, target / model / f"{name}.parquet")
         parts.append(scored)
     table = pd.concat(parts, ignore_index=True)
-    text = json.dumps(manifest(table, store, source), indent=2, sort_keys=True, ensure_ascii=False)
+    written = sorted(target.rglob("*.parquet"))
+    files = {p.relative_to(target).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in written}
+    facts = manifest(table, store, source) | {"files": files}
+    text = json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False)
     (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return table
 
@@ -84,11 +89,13 @@ def _decide(row, item: Item | None) -> harness.Decision:
 
 
 def scrub(completions: Iterable[str | None], loaded: Sequence[Item]) -> list[str | None]:
-    """Replace every run of six or more words that stands in an item's question or options by ⟦item⟧.
+    """Replace by ⟦item⟧ every run of six or more words of an item, and every whole option of three or more.
 
     Words are compared without case and punctuation. Six words are at least as strict as eight tokens.
     """
     known = {span for item in loaded for text in (item.question, *item.options) for span in _spans(text)}
+    options = {tuple(w for w, _, _ in _words(option)) for item in loaded for option in item.options}
+    known |= {words for words in options if OPTION_SPAN <= len(words) < SPAN}
     return [_scrub_one(text, known) if isinstance(text, str) else None for text in completions]
 
 
@@ -116,9 +123,11 @@ def _spans(text: str) -> set[tuple[str, ...]]:
 def _scrub_one(text: str, known: set[tuple[str, ...]]) -> str:
     words = _words(text)
     hit = [False] * len(words)
-    for i in range(len(words) - SPAN + 1):
-        if tuple(w for w, _, _ in words[i : i + SPAN]) in known:
-            hit[i : i + SPAN] = [True] * SPAN
+    plain = [w for w, _, _ in words]
+    for size in range(OPTION_SPAN, SPAN + 1):
+        for i in range(len(words) - size + 1):
+            if tuple(plain[i : i + size]) in known:
+                hit[i : i + size] = [True] * size
     out, at, i = [], 0, 0
     while i < len(words):
         if hit[i]:
@@ -146,7 +155,8 @@ def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
         "commit": _commit(),
         "date": datetime.now(UTC).date().isoformat(),
         "batch_plan": {"rows": BATCH_ROWS, "padded_tokens_of_a_piece": PIECE_TOKENS},
-        "scrubbed": f"runs of {SPAN} or more words that stand in an item are replaced by {MARK}",
+        "scrubbed": f"runs of {SPAN} or more words of an item, and whole options of {OPTION_SPAN} or more, "
+        f"are replaced by {MARK}",
     }
 
 

@@ -1,6 +1,7 @@
 """The model catalogue: what each model is, where its weights come from, how it is prompted."""
 
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -51,6 +52,15 @@ def catalogue() -> dict[str, ModelEntry]:
 def entry(name: str) -> ModelEntry:
     """Catalogue entry of `name`; case and punctuation are ignored, an unknown name lists the nearest."""
     return catalogue()[pick(name, catalogue(), "model")]
+
+
+def sizes(models: Iterable[str]) -> str:
+    """What a figure says of its models: their sizes, or names that are not in the catalogue."""
+    names = list(models)
+    if not set(names) <= set(catalogue()):
+        return ", ".join(names)
+    billions = sorted(catalogue()[name].parameters for name in names)
+    return f"models of {billions[0]:.1f} to {billions[-1]:.1f} billion weights, NF4"
 
 
 def _wheels(patterns: list[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
 from benchtrust.stability.power import detectable_effect, discordance
-from benchtrust.stability.summary import complete, flip_table, majority
+from benchtrust.stability.summary import choose, complete, flip_table, majority, reversed_by_level
 
 __all__ = [
     "FlipNull",
@@ -12,6 +12,7 @@ __all__ = [
     "Orderings",
     "RankAgreement",
     "Reversal",
+    "choose",
     "complete",
     "detectable_effect",
     "discordance",
@@ -23,4 +24,5 @@ __all__ = [
     "orderings",
     "rank_agreement",
     "reversal",
+    "reversed_by_level",
 ]

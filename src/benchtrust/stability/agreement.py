@@ -39,7 +39,7 @@ def rank_agreement(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> RankA
     ------
     SchemaError : as `score_table`, or fewer than two configurations.
 
-    Source: SafetyRepro (arXiv 2605.25492), τ_R; τ_b and the count of undefined pairs: METHODS.md, "Flips".
+    Source: SafetyRepro (arXiv 2605.25492), τ_R; τ_b where there are ties, undefined pairs counted.
     """
     table = score_table(scores)
     if len(table) < 2:

@@ -1,4 +1,4 @@
-"""Nulls of the flip rate: what it is when no model is better than another (METHODS.md, "Flips")."""
+"""Nulls of the flip rate: what it is when no model is better than another (the book, "Rank flips")."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ def flip_null(
     SchemaError : a wrong shape, fewer than two models, nothing asked, or an item asked of some models only.
     UnknownNameError : no such rule.
 
-    Source: METHODS.md, "Our null".
+    Source: the book, "Rank flips: the theory".
     """
     if isinstance(items, pd.DataFrame):
         if parts is not None or rule != "mean":
@@ -120,7 +120,7 @@ def independent_null(
     ------
     SchemaError : fewer than two models or no configuration.
 
-    Source: METHODS.md, "Independent-cell null".
+    Source: the book, "Rank flips: the theory".
     """
     if n_models < 2 or n_configurations < 1:
         raise SchemaError(

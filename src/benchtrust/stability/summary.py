@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from benchtrust.errors import SchemaError, pick
 from benchtrust.responses import CONFIGURATION, score_matrix
 from benchtrust.stability.flips import TIE, flip_rates
 
@@ -30,6 +31,39 @@ def flip_table(cells: pd.DataFrame, models: Sequence[str], margin: float = 0.0) 
         tables.append(rates.assign(benchmark=benchmark, hangs_on_unparsed=reversed_[0] != reversed_[1]))
     table = pd.concat(tables, ignore_index=True)
     return table[["benchmark", *(c for c in table.columns if c != "benchmark")]]
+
+
+def choose(frame: pd.DataFrame, models: Sequence[str]) -> list[str]:
+    """The models to compare, as the table spells them.
+
+    Raises
+    ------
+    UnknownNameError : a model that the table does not hold, with the nearest names.
+    SchemaError : fewer than two.
+    """
+    chosen = [pick(name, frame["model"].unique(), "model of this table") for name in models]
+    if len(set(chosen)) < 2:
+        raise SchemaError(f"A comparison needs two models; found {', '.join(chosen) or 'none'}.")
+    return chosen
+
+
+def reversed_by_level(cells: pd.DataFrame, a: str, b: str, margin: float = 0.0) -> pd.DataFrame:
+    """Configurations that order a pair against its majority, by the levels of each axis.
+
+    Returns
+    -------
+    One row per benchmark, axis and level: `configurations` that both models have, and those `reversed`.
+    """
+    rows = []
+    for benchmark, own in cells.groupby("benchmark", sort=True):
+        turned = majority(score_matrix(own), a, b, max(margin, TIE)).rename("turned").reset_index()
+        both = score_matrix(own)[[a, b]].notna().all(axis=1).to_numpy()
+        for axis in ("scoring", "template", "shots"):
+            for level, group in turned[both].groupby(axis, sort=True):
+                rows.append(
+                    [benchmark, axis, str(level), len(group), int(group["turned"].fillna(False).sum())]
+                )
+    return pd.DataFrame(rows, columns=["benchmark", "axis", "level", "configurations", "reversed"])
 
 
 def complete(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
