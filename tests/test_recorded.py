@@ -1,12 +1,14 @@
 """The committed record: whole, of today's harness, from the pinned weights, without item texts."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from benchtrust import harness, items, responses
+from benchtrust.errors import DataFileError
 from benchtrust.grid.record import leaks
 from benchtrust.inference import catalogue
 
@@ -79,3 +81,18 @@ def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     exemplars = {item.item_id for item in items.exemplars(loaded)}
     assert not exemplars & set(own["item_id"])
     assert leaks(own["completion"], loaded) == []
+
+
+@pytest.mark.parametrize("damage", ["altered", "missing"])
+def test_a_record_that_is_not_the_committed_one_is_refused(tmp_path: Path, damage: str) -> None:
+    copy = tmp_path / "practice"
+    shutil.copytree(ROOT / "practice", copy)
+    assert len(responses.read(copy))
+    file = next(copy.rglob("xstest.parquet"))
+    if damage == "missing":
+        file.unlink()
+    else:
+        frame = responses.read(file)
+        responses.write(frame.assign(score=frame["score"].where(frame["score"].isna(), 1.0)), file)
+    with pytest.raises(DataFileError, match=r"xstest\.parquet is not the recorded file: sha256 .* expected"):
+        responses.read(copy)

@@ -226,7 +226,7 @@ def configuration_dots(
 def null_histograms(
     draws: Mapping[str, "np.ndarray"], observed: Mapping[str, float], titles: Mapping[str, str]
 ) -> "Figure":
-    """Histograms of the flip rates of exchangeable models, a panel per benchmark, the observed rate as a line."""
+    """Histograms of the flip rate of exchangeable models by benchmark, the observed rate as a line."""
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 2.9))

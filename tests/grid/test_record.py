@@ -40,7 +40,8 @@ def scrubbed(text: str | None, *loaded: Item) -> str | None:
         "the harbour freezes over for more": MARK,
         "if the harbour freezes over for": MARK,
         "the harbour freezes over for": "the harbour freezes over for",
-        "Nothing at all": "Nothing at all",
+        "Nothing at all": MARK,
+        "Nothing at": "Nothing at",
         "": "",
         "I think THE HARBOUR, freezes over... for more than enough.": f"I think {MARK} enough.",
         "(the harbour freezes over for more) and so on": f"({MARK}) and so on",
@@ -91,7 +92,8 @@ def test_every_long_practice_text_is_found_again(benchmark):
     loaded = items.load(benchmark, "practice")
     for item in loaded:
         for text in (item.question, *item.options):
-            long_enough = len(re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text)) >= 6
+            least = 3 if text in item.options else 6
+            long_enough = len(re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text)) >= least
             assert bool(leaks([f"It says {text} there."], loaded)) == long_enough
 
 
@@ -228,3 +230,9 @@ def test_collecting_twice_gives_the_same_bytes(record_folder, store, tmp_path):
     collect(store, tmp_path, "practice")
     for path in target.rglob("*.parquet"):
         assert (tmp_path / path.relative_to(target)).read_bytes() == path.read_bytes()
+
+
+def test_a_whole_option_of_three_words_is_replaced_and_a_shorter_one_kept() -> None:
+    item = Item("truthfulqa", "x", "Who?", ("The old clock", "Nobody", "Two men"), 0, ("History",))
+    clean = scrub(["B. The old clock.", "Nobody", "Two men", "the old clockmaker"], [item])
+    assert clean == [f"B. {MARK}.", "Nobody", "Two men", "the old clockmaker"]

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchtrust.stability import complete, flip_rates, flip_table, majority
+from benchtrust.errors import SchemaError, UnknownNameError
+from benchtrust.stability import choose, complete, flip_rates, flip_table, majority, reversed_by_level
 
 CONFIGURATIONS = [("minimal", k, "greedy", "free_form") for k in (0, 3, 5)]
 
@@ -75,3 +76,22 @@ def test_majority_marks_as_many_rows_as_the_flip_rate_counts() -> None:
         rates = flip_rates(scores).iloc[0]
         assert turned.sum() == min(rates["n_plus"], rates["n_minus"])
         assert turned.isna().sum() == rates["n_tie"]
+
+
+def test_models_are_found_by_another_spelling_and_two_are_needed() -> None:
+    frame = cells({"bbq": {"Model-A": [1, 0, 1], "model_b": [0, 1, 0]}})
+    assert choose(frame, ["model-a", "Model B"]) == ["Model-A", "model_b"]
+    with pytest.raises(UnknownNameError, match="Did you mean Model-A"):
+        choose(frame, ["Model-AA", "model_b"])
+    with pytest.raises(SchemaError, match="needs two"):
+        choose(frame, ["model_b", "model-b"])
+
+
+def test_reversed_configurations_are_counted_by_level() -> None:
+    table = reversed_by_level(cells({"bbq": {"a": [1, 0, 1], "b": [0, 1, None]}}), "a", "b")
+    by_shots = table[table["axis"] == "shots"].set_index("level")[["configurations", "reversed"]]
+    assert by_shots.to_dict("index") == {
+        "0": {"configurations": 1, "reversed": 0},
+        "3": {"configurations": 1, "reversed": 1},
+    }
+    assert table.groupby("axis")["reversed"].sum().to_dict() == {"scoring": 1, "shots": 1, "template": 1}

@@ -29,6 +29,8 @@ from benchtrust.errors import BenchtrustError
 
 logger = logging.getLogger(__name__)
 
+_SHARED_IDS = ("exercise-content", "solution-content")
+
 
 class recorded_number(nodes.Inline, nodes.TextElement):  # noqa: N801
     """A number in running text, with its origin as a tooltip."""
@@ -238,6 +240,12 @@ class NumbersDirective(SphinxDirective):
         return table
 
 
+def drop_repeated_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Take away the ids that sphinx-exercise gives to all exercises and solutions alike."""
+    for section in doctree.findall(nodes.section):
+        section["ids"] = [name for name in section["ids"] if name not in _SHARED_IDS]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register directives, role and settings."""
     app.add_config_value("benchtrust_results", "_results", "env", str)
@@ -247,6 +255,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_role("number", NumberRole())
     app.add_node(recorded_number, html=(visit_number, depart_number))
     app.connect("missing-reference", resolve_number)
+    app.connect("doctree-resolved", drop_repeated_ids)
     provenance.setup_nodes(app)
     app.setup_extension("benchtrust.compendium.offline")
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}
