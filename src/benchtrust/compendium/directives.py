@@ -29,8 +29,6 @@ from benchtrust.errors import BenchtrustError
 
 logger = logging.getLogger(__name__)
 
-_SHARED_IDS = ("exercise-content", "solution-content")
-
 
 class recorded_number(nodes.Inline, nodes.TextElement):  # noqa: N801
     """A number in running text, with its origin as a tooltip."""
@@ -241,9 +239,11 @@ class NumbersDirective(SphinxDirective):
 
 
 def drop_repeated_ids(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Take away the ids that sphinx-exercise gives to all exercises and solutions alike."""
-    for section in doctree.findall(nodes.section):
-        section["ids"] = [name for name in section["ids"] if name not in _SHARED_IDS]
+    """Keep an id at its first element only: exercises, solutions and proofs come with the same ones."""
+    seen: set[str] = set()
+    for element in doctree.findall(nodes.Element):
+        element["ids"] = [name for name in element.get("ids", []) if name not in seen]
+        seen.update(element["ids"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
