@@ -25,7 +25,7 @@ Decodings = Annotated[
 Scorings = Annotated[list[str] | None, typer.Option("--scoring", help="free_form or logprob.")]
 Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
 Items = Annotated[
-    int, typer.Option(min=1, help="Items a benchmark. A larger number later adds items and redoes none.")
+    int, typer.Option(help="Items a benchmark. A larger number later adds items and redoes none.")
 ]
 Store = Annotated[Path, typer.Option(help="Folder of batch files.")]
 STORE = Path("build/grid/store")
