@@ -56,8 +56,9 @@ def reversed_by_level(cells: pd.DataFrame, a: str, b: str, margin: float = 0.0) 
     """
     rows = []
     for benchmark, own in cells.groupby("benchmark", sort=True):
-        turned = majority(score_matrix(own), a, b, max(margin, TIE)).rename("turned").reset_index()
-        both = score_matrix(own)[[a, b]].notna().all(axis=1).to_numpy()
+        scores = score_matrix(own)
+        turned = majority(scores, a, b, max(margin, TIE)).rename("turned").reset_index()
+        both = scores[[a, b]].notna().all(axis=1).to_numpy()
         for axis in ("scoring", "template", "shots"):
             for level, group in turned[both].groupby(axis, sort=True):
                 rows.append(
