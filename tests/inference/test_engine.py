@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from benchtrust.errors import BenchtrustError, UnknownNameError
@@ -12,7 +14,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from benchtrust.inference import engine, generate, option_logprobs  # noqa: E402
-from benchtrust.inference.tokens import ContextOverflowError, encode, text  # noqa: E402
+from benchtrust.inference.tokens import ContextOverflowError, branch, encode, text  # noqa: E402
 
 KINDS = ["Llama", "Qwen2", "Gemma3", "Mistral"]
 LONG = "A sailor asked the harbour master how long the tide would hold, and the answer was not a short one. "
@@ -177,6 +179,28 @@ def test_numbers_that_do_not_fit_are_refused(llama):
         generate(llama, ["a", "b"], "t0.7", [1], 4)
 
 
+@pytest.mark.parametrize("answers", [1, 3])
+def test_the_distribution_is_the_mean_over_the_positions_of_the_best_answer(model, monkeypatch, answers):
+    monkeypatch.setattr(engine, "TOP_TOKENS", 20)
+    monkeypatch.setattr(engine, "HEAD_ROWS", 3)
+    prompts, options = [chat(p) for p in PROMPTS], OPTIONS
+    counts = [min(answers, len(row)) for row in options]
+    found = [s for _, scores in engine.blocks(model, prompts, options, answers=counts) for s in scores]
+    for prompt, row, n, scores in zip(prompts, options, counts, found, strict=True):
+        best = int(np.argmax(scores.logprobs[:n]))
+        fork = branch(model, prompt, row[best])
+        ids = encode(model, prompt)[: fork.start] + fork.ids
+        with torch.no_grad():
+            logits = model.network(input_ids=torch.tensor([ids])).logits[0].double()
+        mean = logits[fork.start - 1 : -1].softmax(-1).mean(0)
+        kept = scores.distribution
+        assert kept.positions == len(fork.ids)
+        assert len(kept.token_ids) == 20
+        assert kept.probabilities == pytest.approx(mean[list(kept.token_ids)].tolist(), abs=1e-5)
+        assert kept.rest == pytest.approx(1 - float(mean.topk(20).values.sum()), abs=1e-5)
+        assert min(kept.probabilities) >= np.delete(mean.numpy(), kept.token_ids).max() - 1e-6
+
+
 def test_an_option_without_text_is_refused(llama):
     with pytest.raises(BenchtrustError, match="without text"):
         option_logprobs(llama, ["Hi"], [("A", "")])
@@ -329,6 +353,39 @@ def test_rows_may_be_continued_several_times_under_different_settings(model):
         assert answer.token_ids == alone.token_ids
     assert mixed[0].token_ids == mixed[4].token_ids
     assert mixed[1].token_ids == mixed[5].token_ids
+
+
+def test_answers_share_a_row_until_they_part(model, monkeypatch):
+    sizes, plain = [], engine._forward
+
+    def counted(*arguments):
+        sizes.append(arguments[1].shape)
+        return plain(*arguments)
+
+    (pieces, _), *_ = engine.blocks(model, [chat(PROMPTS[0])], [()])
+    monkeypatch.setattr(engine, "_forward", counted)
+    answers = engine.decode(model, pieces, [0] * 6, [0.0, 0.0, 0.7, 0.7, 0.7, 0.3], [1, 2, 3, 3, 4, 5], 8)
+    for step, shape in enumerate(sizes, start=1):
+        going_on = {a.token_ids[:step] for a in answers if len(a.token_ids) >= step}
+        assert shape == (len(going_on), 1)
+    assert answers[0].token_ids == answers[1].token_ids
+    assert answers[2] == answers[3]
+    assert 1 < max(rows for rows, _ in sizes) < 6
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_paths_take_places_without_overwriting_what_another_needs(parents):
+    order, sources = engine._places(parents)
+    assert sorted(order) == list(range(len(parents)))
+    assert sources == [parents[path] for path in order]
+    rows = list("abcdef") + [""] * 12
+    moved = [(place, source) for place, source in enumerate(sources) if place != source]
+    taken = [rows[source] for _, source in moved]
+    for (place, _), value in zip(moved, taken, strict=True):
+        rows[place] = value
+    assert rows[: len(order)] == ["abcdef"[source] for source in sources]
+    stay = {place for place, source in enumerate(sources) if place == source}
+    assert stay == {parent for parent in parents if parent < len(parents)}
 
 
 @pytest.mark.parametrize(("decoding", "temperature"), [("t0.3", 0.3), ("t0.7", 0.7)])

