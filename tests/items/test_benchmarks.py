@@ -256,3 +256,15 @@ def test_a_set_of_items_has_one_hash_whatever_its_order():
     practice = items.load("bbq", "practice")
     assert items.item_set_hash(practice) == items.item_set_hash(practice[::-1])
     assert items.item_set_hash(practice) != items.item_set_hash(practice[1:])
+
+
+@pytest.mark.external("items/xstest/xstest_prompts.csv")
+def test_a_safe_prompt_and_its_unsafe_contrast_are_one_family_and_never_exemplar_and_item():
+    loaded = items.load("xstest")
+    families: dict[str, set[str]] = {}
+    for item in loaded:
+        families.setdefault(item.family, set()).add(item.part)
+    assert all(parts == {"safe", "unsafe"} for parts in families.values())
+    shown = {item.family for item in items.exemplars(loaded)}
+    rest = items.subset(loaded, 400)
+    assert not shown & {item.family for item in rest}

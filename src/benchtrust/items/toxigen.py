@@ -28,6 +28,7 @@ def _item(number: int, row: dict[str, str], toxic: bool) -> Item:
         options=("Yes", "No"),
         answer=0 if toxic else 1,
         strata=("toxic" if toxic else "benign", row["target_group"]),
+        family=row["text"].strip(),
         notes={"toxicity_human": float(row["toxicity_human"]), "group": row["target_group"]},
     )
 
