@@ -195,7 +195,7 @@ def configuration_dots(
     cells : frame of `responses.cell_means`.
     models : models to show, in the order of the legend.
     chance : benchmark → score of guessing, drawn as a line where it is known.
-    reversed_rows : benchmark → (scoring, "template, shots") rows to shade, in which a pair is reversed.
+    reversed_rows : benchmark → (decoding, "template, shots") rows to shade, in which a pair is reversed.
     titles : benchmark → panel title.
     """
     import matplotlib.pyplot as plt
@@ -214,7 +214,8 @@ def configuration_dots(
             ax.plot(of["score"], heights, markers[model], color=colors[model], markersize=6.5, label=model)
         if benchmark in chance:
             ax.axvline(chance[benchmark], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-        ax.axhline(sum(scoring == "free_form" for scoring, _ in rows) - 0.5, color=MUTED, linewidth=0.8)
+        for border in (i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0]):
+            ax.axhline(border - 0.5, color=MUTED, linewidth=0.8)
         ax.set(title=title, xlabel="score", xlim=(-0.04, min(1.04, cells["score"].max() + 0.12)))
         ax.grid(visible=False, axis="y")
     _configuration_axis(np.atleast_1d(axes)[0], rows)
@@ -251,33 +252,38 @@ def null_histograms(
     return fig
 
 
+DECODING_LABELS = {
+    "none": "log-probability",
+    "greedy": "free-form, greedy",
+    "t0.3": "free-form, T = 0.3",
+    "t0.7": "free-form, T = 0.7",
+}
+
+
 def _row_keys(cells: "pd.DataFrame") -> list[tuple[str, str]]:
-    return [(c.scoring, f"{c.template}, {c.shots}") for c in cells.itertuples()]
+    return [(c.decoding, f"{c.template}, {c.shots}") for c in cells.itertuples()]
 
 
 def _configuration_rows(cells: "pd.DataFrame") -> list[tuple[str, str]]:
-    """Rows from the top: log-prob before free-form, templates from short to long, shots rising."""
+    """Rows from the top: log-prob, greedy, sampled; templates from short to long; shots rising."""
     templates = {name: i for i, name in enumerate(("minimal", "role", "detailed", "cot"))}
+    decodings = {name: i for i, name in enumerate(DECODING_LABELS)}
     order = {
-        (c.scoring, f"{c.template}, {c.shots}"): (
-            c.scoring != "logprob",
-            templates.get(c.template, 9),
-            c.shots,
-        )
-        for c in cells.itertuples()
+        key: (decodings.get(c.decoding, 9), c.decoding, templates.get(c.template, 9), c.template, c.shots)
+        for key, c in zip(_row_keys(cells), cells.itertuples(), strict=True)
     }
     return sorted(order, key=order.__getitem__, reverse=True)
 
 
 def _configuration_axis(ax: "Axes", rows: Sequence[tuple[str, str]]) -> None:
-    """Label rows by template and shots, and name the two ways of scoring once each."""
+    """Label rows by template and shots, and name each way of answering once."""
     ax.set_yticks(range(len(rows)), [label for _, label in rows], fontsize=9)
     ax.set_ylim(-0.6, len(rows) - 0.4)
-    for scoring, text in (("logprob", "log-probability"), ("free_form", "free-form, greedy")):
-        places = [i for i, row in enumerate(rows) if row[0] == scoring]
-        if places:
-            where = {"xy": (-0.62, np.mean(places)), "xycoords": ("axes fraction", "data")}
-            ax.annotate(text, **where, rotation=90, ha="center", va="center", fontsize=10, color=INK)
+    for decoding in dict.fromkeys(way for way, _ in rows):
+        middle = np.mean([i for i, row in enumerate(rows) if row[0] == decoding])
+        where = {"xy": (-0.62, middle), "xycoords": ("axes fraction", "data")}
+        text = DECODING_LABELS.get(decoding, decoding)
+        ax.annotate(text, **where, rotation=90, ha="center", va="center", fontsize=10, color=INK)
 
 
 def margin_rings(ax: "Axes", margins: "pd.DataFrame", titles: Mapping[str, str]) -> None:

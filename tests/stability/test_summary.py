@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 
 from benchtrust.errors import SchemaError, UnknownNameError
-from benchtrust.stability import choose, complete, flip_rates, flip_table, majority, reversed_by_level
+from benchtrust.stability import (
+    choose,
+    common_items,
+    complete,
+    flip_rates,
+    flip_table,
+    majority,
+    reversed_by_level,
+)
 
 CONFIGURATIONS = [("minimal", k, "greedy", "free_form") for k in (0, 3, 5)]
 
@@ -94,4 +102,21 @@ def test_reversed_configurations_are_counted_by_level() -> None:
         "0": {"configurations": 1, "reversed": 0},
         "3": {"configurations": 1, "reversed": 1},
     }
-    assert table.groupby("axis")["reversed"].sum().to_dict() == {"scoring": 1, "shots": 1, "template": 1}
+    per_axis = {"scoring": 1, "decoding": 1, "shots": 1, "template": 1}
+    assert table.groupby("axis")["reversed"].sum().to_dict() == per_axis
+
+
+def test_only_items_that_every_cell_was_asked_are_compared() -> None:
+    asked = {"a0": "xyz", "a1": "xy", "b0": "yz", "c0": ""}
+    rows = [
+        {"benchmark": "bbq", "model": cell[0], "cell_id": cell, "item_id": item}
+        for cell, items in asked.items()
+        for item in items
+    ]
+    other = [{"benchmark": "xstest", "model": "a", "cell_id": "x0", "item_id": "only here"}]
+    frame = pd.DataFrame(rows + other)
+    kept = common_items(frame, ["a", "b"])
+    assert set(kept.loc[kept["benchmark"] == "bbq", "item_id"]) == {"y"}
+    assert (kept["benchmark"] == "xstest").sum() == 1
+    alone = common_items(frame, ["a"])
+    assert set(alone.loc[alone["benchmark"] == "bbq", "item_id"]) == {"x", "y"}

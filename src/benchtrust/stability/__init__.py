@@ -4,7 +4,14 @@ from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
 from benchtrust.stability.power import detectable_effect, discordance
-from benchtrust.stability.summary import choose, complete, flip_table, majority, reversed_by_level
+from benchtrust.stability.summary import (
+    choose,
+    common_items,
+    complete,
+    flip_table,
+    majority,
+    reversed_by_level,
+)
 
 __all__ = [
     "FlipNull",
@@ -13,6 +20,7 @@ __all__ = [
     "RankAgreement",
     "Reversal",
     "choose",
+    "common_items",
     "complete",
     "detectable_effect",
     "discordance",

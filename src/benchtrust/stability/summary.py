@@ -59,7 +59,7 @@ def reversed_by_level(cells: pd.DataFrame, a: str, b: str, margin: float = 0.0) 
         scores = score_matrix(own)
         turned = majority(scores, a, b, max(margin, TIE)).rename("turned").reset_index()
         both = scores[[a, b]].notna().all(axis=1).to_numpy()
-        for axis in ("scoring", "template", "shots"):
+        for axis in ("scoring", "decoding", "template", "shots"):
             for level, group in turned[both].groupby(axis, sort=True):
                 rows.append(
                     [benchmark, axis, str(level), len(group), int(group["turned"].fillna(False).sum())]
@@ -73,6 +73,17 @@ def complete(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     key = ["benchmark", *CONFIGURATION]
     present = own.groupby(key)["model"].transform("nunique")
     return own[present == len(set(models))].reset_index(drop=True)
+
+
+def common_items(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
+    """Responses of the given models to the items that each of their cells was asked.
+
+    Cells that are compared must not differ in their items: what only some were asked is left out.
+    """
+    own = frame[frame["model"].isin(models)]
+    cells = own.groupby("benchmark")["cell_id"].transform("nunique")
+    asked = own.groupby(["benchmark", "item_id"])["cell_id"].transform("nunique")
+    return own[asked == cells].reset_index(drop=True)
 
 
 def majority(scores: pd.DataFrame, a: str, b: str, tie: float = TIE) -> pd.Series:
