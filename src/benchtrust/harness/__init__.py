@@ -1,6 +1,7 @@
 """Configurations and envelopes, prompts, extraction and scoring."""
 
-from benchtrust.harness.cells import cell_id, definition
+from benchtrust.harness.card import card
+from benchtrust.harness.cells import cell_id, definition, sample_seed
 from benchtrust.harness.configurations import Configuration, envelope
 from benchtrust.harness.extraction import Extraction, extract
 from benchtrust.harness.prompts import Rendered, candidates, render, template
@@ -15,11 +16,13 @@ __all__ = [
     "by_completion",
     "by_logprob",
     "candidates",
+    "card",
     "cell_id",
     "classify",
     "definition",
     "envelope",
     "extract",
     "render",
+    "sample_seed",
     "template",
 ]

@@ -12,6 +12,8 @@ SCORING_RULES = {
     "logprob": "argmax of summed log-probability of the option's text",
     "free_form": "extraction 1",
 }
+SAMPLE_SEED = 20260529
+SAMPLING = "inverse distribution function at Philox draws keyed by (seed, cell, item, sample)"
 
 
 def definition(
@@ -27,10 +29,11 @@ def definition(
     Parameters
     ----------
     source : the weights, such as ``"gguf:<sha256>"`` or ``"repository@revision"``.
-    exemplars : the pool; the first `shots` of it enter, by id and hash.
+    exemplars : the pool; the first `shots` of it enter, by id and hash. Fewer than `shots` stand for a cell
+        whose context window did not hold them all.
     """
     shots = exemplars[: configuration.shots]
-    return {
+    cell = {
         "benchmark": benchmark,
         "model": model,
         "weights": source,
@@ -45,8 +48,18 @@ def definition(
         "option_order_seed": SHUFFLE_SEED,
         "openings": OPENINGS if benchmark == "xstest" else None,
     }
+    if len(shots) < configuration.shots:
+        cell["shots_asked"] = configuration.shots
+    if configuration.decoding not in ("greedy", "none"):
+        cell["sampling"] = {"rule": SAMPLING, "seed": SAMPLE_SEED}
+    return cell
 
 
 def cell_id(cell: dict[str, object]) -> str:
     """SHA-256 of a cell's definition."""
     return hashlib.sha256(json.dumps(cell, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def sample_seed(cell_id: str, item_id: str, sample: int = 0, seed: int = SAMPLE_SEED) -> int:
+    """Seed of one sampled answer: a function of (seed, cell, item, sample) alone."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{cell_id}/{item_id}/{sample}".encode()).digest()[:8], "big")
