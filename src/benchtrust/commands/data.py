@@ -17,7 +17,10 @@ def list_files() -> None:
     """Show all pinned files, their licence, and whether they are here."""
     from benchtrust.items.sources import available, sources
 
-    table = Table("file", "licence", "here", "address", box=None)
+    table = Table(box=None)
+    table.add_column("file", overflow="fold")
+    for heading in ("licence", "here", "address"):
+        table.add_column(heading)
     for source in sources().values():
         address = "has one" if source.url else "provide by hand"
         table.add_row(source.file, source.licence, "yes" if available(source.file) else "no", address)

@@ -1,5 +1,9 @@
-"""``benchtrust grid``: plan, record, collect."""
+"""``benchtrust grid``: plan, run, status, cost, collect, restore, baselines."""
 
+import inspect
+from collections.abc import Callable
+from functools import reduce, wraps
+from operator import add
 from pathlib import Path
 from typing import Annotated
 
@@ -10,28 +14,47 @@ from rich.table import Table
 from benchtrust.errors import BenchtrustError
 
 app = typer.Typer(
-    no_args_is_help=True, help="Record responses: plan, run (again to continue), cost, collect."
+    no_args_is_help=True,
+    help="Record responses: plan, run (again to continue), status, cost, collect, restore, baselines.",
 )
 out = Console()
 
-Models = Annotated[list[str], typer.Option("--model", help="Model of the catalogue; repeat for several.")]
-Benchmarks = Annotated[list[str], typer.Option("--benchmark", help="Benchmark; repeat for several.")]
-Tier = Annotated[str, typer.Option(help="Envelope: full, core or conservative.")]
-Templates = Annotated[list[str] | None, typer.Option("--template", help="Keep this template; all if none.")]
-Shots = Annotated[list[int] | None, typer.Option("--shots", help="Keep this number of exemplars.")]
-Decodings = Annotated[
-    list[str] | None, typer.Option("--decoding", help="greedy, t0.3, t0.7 or none (log-prob).")
-]
-Scorings = Annotated[list[str] | None, typer.Option("--scoring", help="free_form or logprob.")]
-Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
-Items = Annotated[
-    int, typer.Option(help="Items a benchmark. A larger number later adds items and redoes none.")
-]
-Store = Annotated[Path, typer.Option(help="Folder of batch files.")]
+INSTRUCT = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
+BENCHMARKS = ["truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest"]
 STORE = Path("build/grid/store")
+RECORD = Path("data/recorded/grid")
+
+Store = Annotated[Path, typer.Option(help="Folder of batch files.")]
+Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
 
 
-def _blocks(model, benchmark, tier, template, shots, decoding, scoring, source):
+def _table(first: str, *others: str) -> Table:
+    """A plain table whose first column, the model, is never cut."""
+    table = Table(box=None)
+    table.add_column(first, min_width=max(map(len, INSTRUCT)), overflow="fold")
+    for name in others:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _cells_to_record(
+    model: Annotated[
+        list[str], typer.Option("--model", help="Model of the catalogue; repeat for several.")
+    ] = INSTRUCT,
+    benchmark: Annotated[
+        list[str], typer.Option("--benchmark", help="Benchmark; repeat for several.")
+    ] = BENCHMARKS,
+    tier: Annotated[str, typer.Option(help="Envelope: full, core or conservative.")] = "full",
+    template: Annotated[
+        list[str] | None, typer.Option("--template", help="Keep this template; all if none.")
+    ] = None,
+    shots: Annotated[list[int] | None, typer.Option("--shots", help="Keep this number of exemplars.")] = None,
+    decoding: Annotated[
+        list[str] | None, typer.Option("--decoding", help="greedy, t0.3, t0.7 or none (log-prob).")
+    ] = None,
+    scoring: Annotated[list[str] | None, typer.Option("--scoring", help="free_form or logprob.")] = None,
+    source: Source = "upstream",
+):
     from benchtrust.grid.plan import blocks
 
     axes = {"template": template, "shots": shots, "decoding": decoding, "scoring": scoring}
@@ -43,53 +66,122 @@ def _blocks(model, benchmark, tier, template, shots, decoding, scoring, source):
     return chosen
 
 
-@app.command()
-def plan(
-    model: Models,
-    benchmark: Benchmarks,
-    tier: Tier = "full",
-    template: Templates = None,
-    shots: Shots = None,
-    decoding: Decodings = None,
-    scoring: Scorings = None,
-    source: Source = "upstream",
-    items: Items = 30,
-) -> None:
-    """Show the cells that a recording would hold, without loading a model."""
-    table = Table("model", "benchmark", "blocks", "cells", "answers", box=None)
-    chosen = _blocks(model, benchmark, tier, template, shots, decoding, scoring, source)
-    for pair in dict.fromkeys((b.model, b.benchmark) for b in chosen):
-        mine = [b for b in chosen if (b.model, b.benchmark) == pair]
-        cells = sum(len(b.configurations) for b in mine)
-        table.add_row(*pair, str(len(mine)), str(cells), str(cells * items))
+def _command_on_cells(function: Callable) -> Callable:
+    """Register a command whose first argument is the blocks that the options of `_cells_to_record` name."""
+    axes = list(inspect.signature(_cells_to_record).parameters.values())
+    own = list(inspect.signature(function).parameters.values())[1:]
+
+    @wraps(function)
+    def command(**given):
+        chosen = _cells_to_record(**{p.name: given.pop(p.name) for p in axes})
+        return function(chosen, **given)
+
+    command.__signature__ = inspect.Signature([*axes, *own])
+    command.__annotations__ = {p.name: p.annotation for p in (*axes, *own)}
+    del command.__wrapped__
+    return app.command()(command)
+
+
+Items = Annotated[
+    int, typer.Option(help="Items a benchmark. A larger number later adds items and redoes none.")
+]
+
+
+@_command_on_cells
+def plan(blocks, items: Items = 30, store: Store = STORE) -> None:
+    """Show cells, prompts, tokens and time of a recording, without loading a model.
+
+    Without options: the whole grid, three instruct models on five benchmarks, 612 cells. The time is an
+    estimate from this machine's matrix products; answers are counted at their limit, so it is high.
+    """
+    from benchtrust import items as benchmarks
+    from benchtrust.grid.estimate import encoder, matrix_rate, seconds, work
+    from benchtrust.grid.store import answered
+    from benchtrust.inference import entry
+
+    table = _table(
+        "model", "benchmark", "cells", "prompts", "prompt tokens", "answer tokens", "recorded", "hours"
+    )
+    rate, total, hours_in_all = matrix_rate(), 0, 0.0
+    for model, name in dict.fromkeys((b.model, b.benchmark) for b in blocks):
+        mine = [b for b in blocks if (b.model, b.benchmark) == (model, name)]
+        loaded = benchmarks.load(name, mine[0].source)
+        need = reduce(add, (work(b, items, loaded, encoder(model)) for b in mine))
+        have = sum(answered(store, b, benchmarks.subset(loaded, items)) for b in mine) / (need.cells * items)
+        hours = seconds(need.tokens, entry(model).parameters, rate) / 3600 * (1 - have)
+        numbers = (need.cells, need.prompts, need.prompt_tokens, need.answer_tokens)
+        table.add_row(model, name, *(f"{n:,}" for n in numbers), f"{have:.0%}", f"{hours:.1f}")
+        total, hours_in_all = total + need.cells, hours_in_all + hours
     out.print(table)
+    out.print(
+        f"{total} cells, {items} items each: about {hours_in_all:.1f} hours left at most, at half of the "
+        f"{rate / 1e9:.0f} GFLOP/s that a matrix product reached here just now.",
+        highlight=False,
+    )
 
 
-@app.command()
+@_command_on_cells
 def run(
-    model: Models,
-    benchmark: Benchmarks,
-    tier: Tier = "full",
-    template: Templates = None,
-    shots: Shots = None,
-    decoding: Decodings = None,
-    scoring: Scorings = None,
-    source: Source = "upstream",
+    blocks,
     items: Items = 30,
     store: Store = STORE,
     quantization: Annotated[str, typer.Option(help="nf4 or none.")] = "nf4",
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    workers: Annotated[
+        int, typer.Option(help="Local Dask workers, one model each; 0 answers in this process.")
+    ] = 0,
+    scheduler: Annotated[
+        str, typer.Option(help="Address of a Dask scheduler, as tcp://host:8786, whose workers answer.")
+    ] = "",
 ) -> None:
-    """Record what is missing in the store. Interrupt at will and run again to continue."""
+    """Record what is missing in the store. Interrupt at will and run again to continue.
+
+    Without options: the whole grid, 612 cells. Two runs may share a store: each works on other blocks.
+    """
     from benchtrust.grid.run import run as record
 
-    chosen = _blocks(model, benchmark, tier, template, shots, decoding, scoring, source)
-    record(chosen, items, store, quantization, device)
+    record(blocks, items, store, quantization, device, workers=workers, scheduler=scheduler)
+
+
+@app.command()
+def status(store: Store = STORE) -> None:
+    """Show what a store holds: cells, items, and how many answers could not be read."""
+    from benchtrust.grid.store import summary
+
+    frame = summary(store)
+    table = _table("model", "benchmark", "cells", "items", "answers", "unparsed", "cut", "near ties")
+    for row in frame.itertuples():
+        items = f"{row.fewest}" if row.fewest == row.most else f"{row.fewest} to {row.most}"
+        table.add_row(
+            row.model,
+            row.benchmark,
+            str(row.cells),
+            items,
+            f"{row.answers:,}",
+            f"{row.unparsed:.1%}",
+            f"{row.truncated:.1%}",
+            str(row.near_ties),
+        )
+    out.print(table)
+    if dropped := sorted(set(frame.loc[frame["shortened"] > 0, "model"])):
+        out.print(f"Exemplars were dropped for the context window of {', '.join(dropped)}.")
+
+
+@app.command()
+def cost(store: Store = STORE) -> None:
+    """Show CPU seconds and tokens by model, benchmark and block."""
+    from benchtrust.grid.store import cost as read_cost
+
+    frame = read_cost(store)
+    table = _table(*frame.columns)
+    for row in frame.itertuples(index=False):
+        table.add_row(*(f"{v:.1f}" if isinstance(v, float) else str(v) for v in row))
+    out.print(table)
 
 
 @app.command()
 def collect(
-    target: Annotated[Path, typer.Argument(help="Folder of the committed record.")] = Path("data/recorded"),
+    target: Annotated[Path, typer.Argument(help="Folder of the committed record.")] = RECORD,
     store: Store = STORE,
     source: Source = "upstream",
 ) -> None:
@@ -101,12 +193,29 @@ def collect(
 
 
 @app.command()
-def cost(store: Store = STORE) -> None:
-    """Show CPU seconds by model, benchmark and block."""
-    from benchtrust.grid.store import cost as read_cost
+def restore(
+    record: Annotated[Path, typer.Argument(help="Folder of a committed record.")] = RECORD,
+    store: Store = STORE,
+) -> None:
+    """Put a record's answers back into a store, so that `run` adds items or cells and asks none again."""
+    from benchtrust.grid.record import restore as put_back
 
-    frame = read_cost(store)
-    table = Table(*frame.columns, box=None)
-    for row in frame.itertuples(index=False):
-        table.add_row(*(f"{v:.1f}" if isinstance(v, float) else str(v) for v in row))
-    out.print(table)
+    out.print(f"{put_back(record, store):,} answers put into {store}", highlight=False)
+
+
+@app.command()
+def baselines(
+    target: Annotated[Path, typer.Argument(help="Folder to write to.")] = Path("data/recorded/constants"),
+    benchmark: Annotated[list[str], typer.Option("--benchmark", help="Benchmark; repeat.")] = BENCHMARKS,
+    source: Source = "upstream",
+    items: Items = 30,
+) -> None:
+    """Write what respondents that read nothing answer: always A, always comply or refuse, a coin."""
+    from benchtrust import items as benchmarks
+    from benchtrust import responses
+    from benchtrust.grid.baselines import constants
+
+    for name in benchmark:
+        chosen = benchmarks.subset(benchmarks.load(name, source), items)
+        responses.write(constants(name, chosen), target / f"{benchmarks.benchmark(name).name}.parquet")
+    out.print(f"Constants on {items} items of {', '.join(benchmark)}: {target}", highlight=False)

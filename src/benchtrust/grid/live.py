@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from benchtrust import items
 from benchtrust.errors import DataFileError
 from benchtrust.grid.plan import asked, blocks
 from benchtrust.responses import CONFIGURATION
@@ -35,16 +36,19 @@ def answers(model: str, benchmarks: Sequence[str], n_items: int) -> pd.DataFrame
     -------
     A response table; `.attrs["seconds"]` holds the wall time of each benchmark.
     """
-    from benchtrust.grid.run import answer
+    from benchtrust.grid.cells import cells
+    from benchtrust.grid.run import Task, answer
     from benchtrust.inference import load
 
     loaded = load(model)
     axes = {"template": ["minimal"], "shots": [0], "decoding": ["none", "greedy"]}
     frames, seconds = [], {}
     for block in blocks([model], benchmarks, source="practice", **axes):
-        exemplars, chosen = asked(block, n_items)
+        practice = items.load(block.benchmark, block.source)
+        exemplars, chosen = asked(block, n_items, practice)
+        wanted = cells(block, loaded, loaded.quantization, practice, exemplars)
         started = time.perf_counter()
-        frames.append(answer(loaded, block, chosen, exemplars))
+        frames.append(answer(loaded, Task(block, tuple(wanted), tuple(chosen), ())).frame)
         seconds[block.benchmark] = time.perf_counter() - started
     table = pd.concat(frames, ignore_index=True)
     table.attrs["seconds"] = seconds

@@ -79,7 +79,7 @@ def _level(axis: str, level: str | int) -> str | int:
     return names[pick(str(level), names, axis)]
 
 
-def asked(block: Block, n: int) -> tuple[list[Item], list[Item]]:
-    """Exemplar pool and the first `n` items of the block's benchmark."""
-    loaded = items.load(block.benchmark, block.source)
+def asked(block: Block, n: int, loaded: Sequence[Item] | None = None) -> tuple[list[Item], list[Item]]:
+    """Exemplar pool and the first `n` items of the block's benchmark (of `loaded`, if it is read already)."""
+    loaded = items.load(block.benchmark, block.source) if loaded is None else loaded
     return items.exemplars(loaded), items.subset(loaded, n)

