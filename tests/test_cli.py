@@ -157,6 +157,7 @@ PLAN = ["plan", "--model", SMALL, "--benchmark", "bbq"]
         (grid, ["run", *PLAN[1:], "--quantization", "nf5", "--source", "practice"], "Did you mean nf4"),
         (grid, ["run", *PLAN[1:], "--items", "-1", "--source", "practice"], "give a number from 0 on"),
         (grid, ["run", *PLAN[1:], "--items", "99", "--source", "practice"], "99 items asked for"),
+        (grid, ["run", *PLAN[1:], "--workers", "2", "--scheduler", "tcp://x:1"], "give one"),
         (grid, ["collect", "out", "--store", "nowhere"], "nowhere holds no answers"),
         (grid, ["status", "--store", "nowhere"], "nowhere holds no answers"),
     ],

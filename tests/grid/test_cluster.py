@@ -213,6 +213,27 @@ def test_nothing_is_under_way_when_the_plan_goes_on_after_a_pause(workers, tmp_p
     assert yielded[2] == third
 
 
+def test_a_worker_with_several_threads_answers_one_task_at_a_time(tmp_path, monkeypatch):
+    busy, most = 0, 0
+
+    def answer(model, task):
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        time.sleep(0.05)
+        busy -= 1
+
+    monkeypatch.setattr(grid_run, "answer", answer)
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address="127.0.0.1:0"
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        assert len(list(cluster.answered(client, tasks(tmp_path)))) == 2 * 3
+    assert most == 1
+
+
 def test_a_task_travels_whole(tmp_path):
     task = next(tasks(tmp_path))
     again = pickle.loads(pickle.dumps(task))
@@ -276,6 +297,7 @@ def test_a_scheduler_that_goes_away_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(grid_run, "answer", answer)
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": "1s"}),
         distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as local,
         pytest.raises(BenchtrustError, match="connection to the Dask scheduler was lost"),
     ):

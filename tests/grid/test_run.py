@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 from benchtrust import distributions, harness, items, responses
+from benchtrust.errors import BenchtrustError
 from benchtrust.grid.cells import cells, fitting_shots
 from benchtrust.grid.plan import asked, blocks
 from benchtrust.grid.store import Claims, StoreError, cost, folder, label, missing, part_path
@@ -461,6 +462,15 @@ def test_answers_to_two_item_sets_are_not_mixed(record, tmp_path, monkeypatch, c
     monkeypatch.setattr(items, "load", lambda *_, **__: loaded)
     with pytest.raises(StoreError, match=f"{first}, {said}"):
         record(one, 4, tmp_path)
+
+
+def test_other_weights_than_the_cells_are_defined_by_are_refused(stand_in, monkeypatch):
+    model, task = few_shot(stand_in, shots=0)
+    other = replace(model, entry=replace(model.entry, gguf_sha256="0" * 64))
+    monkeypatch.setattr(grid_run, "_loaded", {})
+    monkeypatch.setattr(grid_run, "load", lambda *_: other)
+    with pytest.raises(BenchtrustError, match=r"is gguf:0+ here, but the run asks for gguf:b179c9"):
+        grid_run.perform(task)
 
 
 def test_definitions_are_kept_and_hash_to_their_names(recorded):

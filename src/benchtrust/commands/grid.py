@@ -140,6 +140,8 @@ def run(
     """
     from benchtrust.grid.run import run as record
 
+    if workers and scheduler:
+        raise BenchtrustError("--workers starts workers on this machine, --scheduler uses others: give one.")
     record(blocks, items, store, quantization, device, workers=workers, scheduler=scheduler)
 
 

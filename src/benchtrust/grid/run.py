@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from benchtrust import distributions, harness, items, responses
-from benchtrust.errors import pick
+from benchtrust.errors import BenchtrustError, pick
 from benchtrust.grid.cells import Cell, cells
 from benchtrust.grid.plan import Block, asked
 from benchtrust.grid.progress import Progress
@@ -71,11 +72,12 @@ def run(
     with Progress(plan, n_items, progress) as bar:
         todo = tasks(plan, n_items, store, quantization, device, claims, bar)
         try:
-            for task, answers in _results(todo, workers, scheduler):
-                path = part_path(store, task.block, task.cells, task.batch, task.quantization)
-                write_part(answers.frame, path, answers.spent, answers.profiles)
-                claims.give(task.block)
-                bar.answered(task.block, len(task.cells) * len(task.batch), answers.spent["tokens"])
+            with closing(_results(todo, workers, scheduler)) as results:
+                for task, answers in results:
+                    path = part_path(store, task.block, task.cells, task.batch, task.quantization)
+                    write_part(answers.frame, path, answers.spent, answers.profiles)
+                    claims.give(task.block)
+                    bar.answered(task.block, len(task.cells) * len(task.batch), answers.spent["tokens"])
         finally:
             claims.give_all()
 
@@ -132,12 +134,23 @@ _loaded: dict[tuple[str, str, str], Model] = {}
 
 
 def perform(task: Task) -> Answers:
-    """Answer a task with its model, which stays loaded until another one is asked for."""
+    """Answer a task with its model, which stays loaded until another one is asked for.
+
+    Raises
+    ------
+    BenchtrustError : the weights that are loaded here are not those that the task's cells are defined by.
+    """
     key = task.block.model, task.quantization, task.device
     if key not in _loaded:
         _loaded.clear()
         _loaded[key] = load(*key)
-    return answer(_loaded[key], task)
+    model, wanted = _loaded[key], task.cells[0].definition["weights"]
+    if model.entry.source != wanted:
+        raise BenchtrustError(
+            f"{model.name} is {model.entry.source} here, but the run asks for {wanted}: "
+            "set the same revision wherever answers are computed."
+        )
+    return answer(model, task)
 
 
 def answer(model: Model, task: Task) -> Answers:

@@ -22,6 +22,11 @@ class PackedLinear(torch.nn.Module):
         self._packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), None)
         self._bias = None if layer.bias is None else layer.bias.detach()
 
+    @property
+    def nbytes(self) -> int:
+        """Memory of the weights in bytes."""
+        return 4 * self.out_features * (self.in_features + (self._bias is not None))
+
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         return torch.ops.mkldnn._linear_pointwise(inputs, self._packed, self._bias, "none", [], "")
 
