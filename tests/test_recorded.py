@@ -1,5 +1,6 @@
 """The committed record: whole, of today's harness, from the pinned weights, without item texts."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -7,20 +8,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchtrust import harness, items, responses
+from benchtrust import distributions, harness, items, responses, stability
 from benchtrust.errors import DataFileError
 from benchtrust.grid.record import leaks
 from benchtrust.inference import catalogue
 
 ROOT = Path(__file__).parents[1] / "data" / "recorded"
 GRID = ROOT / "grid"
-SMALL = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct"]
-ALL = [*SMALL, "Qwen2.5-Coder-1.5B-Instruct", "gemma-3-270m"]
-FILES = [
-    "items/truthfulqa/mc_task.json",
-    "items/truthfulqa/TruthfulQA.csv",
-    "items/xstest/xstest_prompts.csv",
-]
+INSTRUCT = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
+BASE = "gemma-3-270m"
+FEWEST = 10
+"""Items that every cell was asked at least."""
 
 
 @pytest.fixture(scope="module")
@@ -29,20 +27,43 @@ def grid() -> pd.DataFrame:
 
 
 def configurations(grid: pd.DataFrame, model: str, benchmark: str) -> set[harness.Configuration]:
-    """Configurations with thirty items or more."""
+    """Configurations with the fewest items that are promised, or more."""
     own = grid[(grid["model"] == model) & (grid["benchmark"] == benchmark)]
     counts = own.groupby(responses.CONFIGURATION)["item_id"].nunique()
-    return {harness.Configuration(*key) for key, n in counts.items() if n >= 30}
+    return {harness.Configuration(*key) for key, n in counts.items() if n >= FEWEST}
 
 
-@pytest.mark.parametrize("benchmark", ["truthfulqa", "xstest"])
-def test_the_promised_cells_are_there(grid: pd.DataFrame, benchmark: str) -> None:
-    full = harness.envelope(benchmark)
-    zero_shot = {c for c in full if c.scoring == "logprob" and c.shots == 0}
-    for model in ALL:
-        assert zero_shot <= configurations(grid, model, benchmark), model
-    for model in SMALL:
-        assert {c for c in full if c.decoding in ("none", "greedy")} <= configurations(grid, model, benchmark)
+def test_all_612_cells_are_there_and_the_base_models_60(grid: pd.DataFrame) -> None:
+    found = {(m, b): configurations(grid, m, b) for m in [*INSTRUCT, BASE] for b in items.BENCHMARKS}
+    for (model, benchmark), cells in found.items():
+        full = harness.envelope(benchmark)
+        wanted = full if model != BASE else [c for c in full if c.scoring == "logprob"]
+        assert cells == set(wanted), (model, benchmark)
+    assert sum(len(cells) for (model, _), cells in found.items() if model != BASE) == 612
+
+
+def test_models_share_at_least_the_promised_items(grid: pd.DataFrame) -> None:
+    shared = stability.common_items(grid, INSTRUCT).groupby("benchmark")["item_id"].nunique()
+    assert (shared >= FEWEST).all()
+    assert set(shared.index) == set(items.BENCHMARKS)
+
+
+@pytest.mark.parametrize("folder", ["grid", "practice"])
+def test_answer_distributions_belong_to_the_cells_of_the_named_configuration(folder: str) -> None:
+    table, frame = distributions.read(ROOT / "distributions" / folder), responses.read(ROOT / folder)
+    named = frame[
+        [tuple(key) == distributions.CONFIGURATION for key in frame[responses.CONFIGURATION].values]
+    ]
+    key = ["model", "benchmark", "cell_id", "item_id"]
+    assert set(map(tuple, table[key].to_numpy())) == set(map(tuple, named[key].to_numpy()))
+    facts = json.loads((ROOT / folder / "manifest.json").read_text())["distributions"]
+    for name, sha in facts["files"].items():
+        assert hashlib.sha256((ROOT / name).read_bytes()).hexdigest() == sha
+    assert facts["left_out"]["mean"] == pytest.approx(table["rest"].mean(), abs=1e-4)
+
+
+def test_the_record_is_small_enough_for_a_repository() -> None:
+    assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 15e6
 
 
 @pytest.mark.parametrize("folder", ["grid", "practice"])
@@ -52,7 +73,7 @@ def test_the_manifest_says_what_the_files_hold(folder: str) -> None:
     assert set(manifest["models"]) == set(table["model"])
     for name, facts in manifest["models"].items():
         own = table[table["model"] == name]
-        assert facts["weights_sha256"] == catalogue()[name].gguf_sha256
+        assert facts["weights"] == catalogue()[name.split(" (")[0]].source
         assert facts["answers"] == len(own)
         assert facts["cells"] == own["cell_id"].nunique()
         assert facts["items"] == own.groupby("benchmark")["item_id"].nunique().to_dict()
@@ -70,8 +91,8 @@ def test_zero_shot_cells_are_those_of_the_present_harness(grid: pd.DataFrame) ->
         assert harness.cell_id(definition) == row.cell_id, (row.model, row.benchmark, row.template)
 
 
-@pytest.mark.external(*FILES)
-@pytest.mark.parametrize("benchmark", ["truthfulqa", "xstest"])
+@pytest.mark.external
+@pytest.mark.parametrize("benchmark", list(items.BENCHMARKS))
 def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     grid: pd.DataFrame, benchmark: str
 ) -> None:
