@@ -157,6 +157,17 @@ def test_equal_prompts_and_equal_options_have_equal_scores(model):
     assert len({*one.logprobs, *two.logprobs}) == 1
 
 
+def test_the_shared_prefix_is_held_once(model, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE_TOKENS", 100)
+    ((pieces, _),) = engine.blocks(model, [chat(SHARED + p) for p in PROMPTS], OPTIONS)
+    assert len(pieces) > 1
+    (prefix,) = {id(piece.prefix): piece.prefix for piece in pieces}.values()
+    assert len(prefix.layers[0].keys) == 1
+    assert prefix.length >= len(SHARED)
+    for piece in pieces:
+        assert prefix.length + piece.cache.length == piece.seen.shape[1]
+
+
 def test_nothing_is_recorded_for_gradients(model):
     assert not any(p.requires_grad for p in model.network.parameters())
     for pieces, _ in engine.blocks(model, [chat("Hi")], [("A",)]):

@@ -36,6 +36,7 @@ def main(name: str, benchmark: str, n: int) -> None:
 
     def watched(model, prefilled, rows, temperatures, seeds, max_new_tokens):
         start = max(piece.cache.length for piece in prefilled)
+        layout.append(("prefix", (1, prefilled[0].prefix.length)))
         layout.extend(("prompts", (len(p.rows), p.cache.layers[0].capacity)) for p in prefilled)
         layout.append(("answers", (len(rows), start + max_new_tokens)))
         return decode(model, prefilled, rows, temperatures, seeds, max_new_tokens)

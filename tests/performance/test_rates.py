@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 import torch
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from benchtrust.inference import engine
+from benchtrust.inference import attention, engine
 from benchtrust.inference.packed import PackedLinear
 from benchtrust.inference.slots import SlotCache
 
@@ -43,8 +43,8 @@ class Watch:
         patch.setattr(engine, "_choose", self._timed(engine._choose, lambda *_: "choice of tokens"))
         for name in ("take", "rearrange", "update"):
             patch.setattr(SlotCache, name, self._timed(getattr(SlotCache, name), lambda *_: "cache"))
-        attend = ALL_ATTENTION_FUNCTIONS["sdpa"]
-        patch.setitem(ALL_ATTENTION_FUNCTIONS, "sdpa", self._timed(attend, lambda *_: "attention"))
+        timed = self._timed(attention.attend, lambda *_: "attention")
+        patch.setitem(ALL_ATTENTION_FUNCTIONS, attention.NAME, timed)
 
     def _timed(self, call, part):
         def timed(*args, **kwargs):

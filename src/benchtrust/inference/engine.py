@@ -83,15 +83,16 @@ class Completion:
 
 @dataclass(frozen=True)
 class Piece:
-    """Some prompts, of like length, whose keys and values are in one cache.
+    """Some prompts, of like length, whose keys and values are in one cache, behind those of a shared prefix.
 
     `rows` are their places in the batch and `computed` counts the tokens that went through the network for
-    them; the tensors have one row each: prompt lengths, which slots are seen, positions of the slots, and the
-    hidden state that predicts the first new token.
+    them; the tensors have one row each: prompt lengths, which slots are seen, positions of the slots (both of
+    prefix and own), and the hidden state that predicts the first new token.
     """
 
     rows: tuple[int, ...]
     computed: int
+    prefix: SlotCache | None
     cache: SlotCache
     lengths: torch.Tensor
     seen: torch.Tensor
@@ -195,10 +196,7 @@ def decode(
     choices do; a row whose answers have all ended is given up.
     """
     asked = sorted(set(rows))
-    start = max(piece.cache.length for piece in prefilled)
-    cache, lengths, seen, positions, hidden = _join(
-        model, prefilled, asked, start, max_new_tokens, rows=len(rows)
-    )
+    cache, lengths, seen, positions, hidden = _join(model, prefilled, asked, max_new_tokens, rows=len(rows))
     check_window(model, int(lengths.max()) + max_new_tokens)
     draws = np.stack([np.random.Generator(np.random.Philox(key=s)).random(max_new_tokens) for s in seeds])
     heats = np.asarray(temperatures, dtype=float)
@@ -227,7 +225,8 @@ def decode(
         positions = torch.cat([positions, here], 1)
         visible = seen[:, None] & (positions[:, None] <= here[:, :, None])
         ids = torch.as_tensor([paths[path][1] for path in order], device=model.device)[:, None]
-        hidden = _forward(model, ids, here, _masks(model, visible, here, positions), cache)[:, 0]
+        masks = _masks(model, visible, here, positions)
+        hidden = _forward(model, ids, here, masks, cache, prefilled[0].prefix)[:, 0]
     return [
         Completion(model.tokenizer.decode(t, skip_special_tokens=True), tuple(t), s, n)
         for t, s, n in zip(tokens, stopped, ties, strict=True)
@@ -257,13 +256,14 @@ def _places(parents: list[int]) -> tuple[list[int], list[int]]:
     return order, [parents[path] for path in order]
 
 
-def _join(model: Model, prefilled: Prefilled, wanted: list[int], start: int, room: int, rows: int):
-    """Copy the wanted rows of all pieces into one cache for `rows` rows, with `room` slots from `start`."""
-    n, config = len(wanted), model.network.config
-    cache = SlotCache(config.num_hidden_layers, start + room)
+def _join(model: Model, prefilled: Prefilled, wanted: list[int], room: int, rows: int):
+    """Copy the wanted rows of all pieces into one cache for `rows` rows, with `room` slots behind them."""
+    n, start = len(wanted), max(piece.cache.length for piece in prefilled)
+    cache = SlotCache(model.network.config.num_hidden_layers, start + room)
     lengths = torch.zeros(n, dtype=torch.long, device=model.device)
-    seen = torch.zeros(n, start, dtype=torch.bool, device=model.device)
-    positions = torch.zeros(n, start, dtype=torch.long, device=model.device)
+    slots = max(piece.seen.shape[1] for piece in prefilled)
+    seen = torch.zeros(n, slots, dtype=torch.bool, device=model.device)
+    positions = torch.zeros(n, slots, dtype=torch.long, device=model.device)
     hidden = prefilled[0].last_hidden.new_zeros(n, prefilled[0].last_hidden.shape[1])
     for piece in prefilled:
         place = {row: i for i, row in enumerate(piece.rows)}
@@ -272,7 +272,7 @@ def _join(model: Model, prefilled: Prefilled, wanted: list[int], start: int, roo
             continue
         source = [place[wanted[i]] for i in to]
         cache.take(piece.cache, source, to, n, start, room=rows)
-        used = slice(0, piece.cache.length)
+        used = slice(0, piece.seen.shape[1])
         lengths[to], hidden[to] = piece.lengths[source], piece.last_hidden[source]
         seen[to, used], positions[to, used] = piece.seen[source], piece.positions[source]
     return cache, lengths, seen, positions, hidden
@@ -334,7 +334,7 @@ def _prefill_piece(
     ids: Sequence[tuple[int, ...]],
     forks: Sequence[Sequence[Branch]],
     answers: Sequence[int],
-    prefix_cache: SlotCache | None,
+    prefix: SlotCache | None,
     shared: int,
 ) -> tuple[Piece, list[tuple[list[float], Distribution | None]]]:
     device, n = model.device, len(ids)
@@ -344,14 +344,13 @@ def _prefill_piece(
     tokens, positions, branches, limits = (
         torch.as_tensor(np.stack(x), device=device) for x in zip(*layout, strict=True)
     )
-    cache = SlotCache(model.network.config.num_hidden_layers, shared + own + packed)
-    if prefix_cache is not None:
-        cache.take(prefix_cache, [0] * n, list(range(n)), n, shared)
+    cache = SlotCache(model.network.config.num_hidden_layers, own + packed)
     before = torch.arange(shared, device=device).expand(n, shared)
     key_positions = torch.cat([before, positions], 1)
     key_branches = torch.cat([torch.full_like(before, CONTEXT), branches], 1)
     visible = _visible(positions, branches, limits, key_positions, key_branches)
-    hidden = _forward(model, tokens, positions, _masks(model, visible, positions, key_positions), cache)
+    masks = _masks(model, visible, positions, key_positions)
+    hidden = _forward(model, tokens, positions, masks, cache, prefix)
     lengths = torch.as_tensor([len(row) for row in ids], device=device)
     places = [_option_places(row_forks, shared, own) for row_forks in forks]
     sums = _option_sums(model, hidden, forks, places)
@@ -359,11 +358,12 @@ def _prefill_piece(
         (values, _best_distribution(model, hidden[row], values[:n_answers], places[row]))
         for row, (values, n_answers) in enumerate(zip(sums, answers, strict=True))
     ]
-    cache.cut(shared + own)
+    cache.cut(own)
     seen = key_branches[:, : shared + own] == CONTEXT
     last = hidden[torch.arange(n, device=device), lengths - 1 - shared]
     computed = sum(len(row) - shared for row in ids) + sum(len(f.ids) - 1 for row in forks for f in row)
-    piece = Piece(tuple(rows), computed, cache, lengths, seen, key_positions[:, : shared + own], last)
+    whole = key_positions[:, : shared + own]
+    piece = Piece(tuple(rows), computed, prefix, cache, lengths, seen, whole, last)
     return piece, scored
 
 
@@ -420,13 +420,17 @@ def _shared_prefix(model: Model, prefix: tuple[int, ...]) -> SlotCache:
 
 
 def _forward(
-    model: Model, ids: torch.Tensor, positions: torch.Tensor, masks, cache: SlotCache
+    model: Model,
+    ids: torch.Tensor,
+    positions: torch.Tensor,
+    masks,
+    cache: SlotCache,
+    prefix: SlotCache | None = None,
 ) -> torch.Tensor:
     """Last hidden states, shape (rows, queries, width); the output layer is applied only where it is read."""
+    given = {"cache": cache, "use_cache": True} | ({} if prefix is None else {"prefix": prefix})
     body = model.network.base_model
-    return body(
-        input_ids=ids, position_ids=positions, attention_mask=masks, cache=cache, use_cache=True
-    ).last_hidden_state
+    return body(input_ids=ids, position_ids=positions, attention_mask=masks, **given).last_hidden_state
 
 
 def _logits(model: Model, hidden: torch.Tensor) -> torch.Tensor:

@@ -105,14 +105,7 @@ def load(
 
         pack(network)
     path = "unquantised" if quantization == "none" else "live" if live else "dequantised once"
-    return Model(
-        model,
-        network.eval().requires_grad_(False),
-        tokenizer,
-        quantization,
-        path,
-        _stop_ids(network, tokenizer),
-    )
+    return _ready(model, network, tokenizer, quantization, path)
 
 
 @cache
@@ -136,14 +129,7 @@ def reader(name: str) -> Reader:
 
 def wrap(model: ModelEntry, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Model:
     """A model that was built in place, such as random weights, under a catalogue entry made for it."""
-    return Model(
-        model,
-        network.eval().requires_grad_(False),
-        tokenizer,
-        "none",
-        "unquantised",
-        _stop_ids(network, tokenizer),
-    )
+    return _ready(model, network, tokenizer, "none", "unquantised")
 
 
 def nf4_config(compute_dtype: torch.dtype):
@@ -175,6 +161,21 @@ def dequantise_once(network: PreTrainedModel) -> None:
         if layer.bias is not None:
             dense.bias = torch.nn.Parameter(layer.bias.data.float(), requires_grad=False)
         network.set_submodule(name, dense)
+
+
+def _ready(
+    model: ModelEntry,
+    network: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    quantization: str,
+    path: str,
+) -> Model:
+    """The network set to answer: no dropout, no gradients, prefixes shared."""
+    from benchtrust.inference.attention import share_prefixes
+
+    share_prefixes(network)
+    network = network.eval().requires_grad_(False)
+    return Model(model, network, tokenizer, quantization, path, _stop_ids(network, tokenizer))
 
 
 def _source(name: str) -> tuple[ModelEntry, str, dict[str, str]]:
