@@ -20,7 +20,7 @@ class PackedLinear(torch.nn.Module):
         super().__init__()
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self._packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), None)
-        self._bias = None if layer.bias is None else layer.bias.detach()
+        self._bias = None if layer.bias is None else layer.bias.detach().clone()
 
     @property
     def nbytes(self) -> int:
