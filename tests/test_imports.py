@@ -16,13 +16,14 @@ FOR_METRICS = {"numpy", "scipy", "pandas", "sklearn", "statsmodels", "numba"}
 HEAVY = {"torch", "transformers", "bitsandbytes", "accelerate", "gguf", "tokenizers"}
 UPWARDS = {
     "errors": set(),
+    "files": set(),
     "project": {"errors"},
-    "responses": {"errors"},
-    "distributions": {"errors"},
-    "items": {"errors", "project"},
+    "responses": {"errors", "files"},
+    "distributions": {"errors", "files"},
+    "items": {"errors", "files", "project"},
     "harness": {"errors", "items", "responses"},
     "inference": {"errors", "project"},
-    "grid": {"errors", "project", "responses", "distributions", "items", "harness", "inference"},
+    "grid": {"errors", "files", "project", "responses", "distributions", "items", "harness", "inference"},
     **{part: {"errors", "responses"} for part in METRICS},
 }
 """Part of the package -> the other parts that it may import."""

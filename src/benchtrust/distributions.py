@@ -4,15 +4,14 @@ One row a (model, cell, item): the 256 most probable tokens of the next-token di
 answer's positions, and the mass of all others. Written beside the responses at one named configuration.
 """
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import DataFileError, SchemaError
+from benchtrust.files import replacing
 
 CONFIGURATION = ("minimal", 0, "none", "logprob")
 """Template, shots, decoding and scoring of the cells that have a row here."""
@@ -40,13 +39,8 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 def write(frame: pd.DataFrame, path: Path) -> None:
     """Check a side table and write it to one file, atomically; equal tables give equal bytes."""
     ordered = validate(frame).sort_values(["model", "benchmark", "item_id"], kind="stable")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    try:
+    with replacing(path) as scratch:
         ordered.to_parquet(scratch, index=False, compression="zstd", compression_level=9)
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def validate(frame: pd.DataFrame) -> pd.DataFrame:

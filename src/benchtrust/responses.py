@@ -6,17 +6,16 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from uuid import uuid4
 
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import DataFileError, SchemaError, fold, pick
+from benchtrust.files import replacing
 
 COLUMNS = {
     "benchmark": "text",
@@ -113,18 +112,9 @@ def write(frame: pd.DataFrame, path: str | Path) -> None:
     """
     import pyarrow.parquet as pq
 
-    path = Path(path)
     table = _arrow(validate(frame).sort_values(_FULL_KEY, kind="stable"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    try:
-        with scratch.open("xb") as file:
-            pq.write_table(table, file, compression="zstd", compression_level=9, version="2.6")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(Path(path)) as scratch:
+        pq.write_table(table, scratch, compression="zstd", compression_level=9, version="2.6")
 
 
 def validate(frame: pd.DataFrame) -> pd.DataFrame:

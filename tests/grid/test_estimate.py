@@ -3,8 +3,9 @@
 import pytest
 
 from benchtrust import harness, items
-from benchtrust.grid.estimate import BATCH, encoder, matrix_rate, seconds, work
+from benchtrust.grid.estimate import encoder, matrix_rate, seconds, work
 from benchtrust.grid.plan import asked, blocks
+from benchtrust.inference import BATCH_ROWS
 
 
 def letters(messages, text):
@@ -47,8 +48,8 @@ def test_a_prefix_counts_once_a_batch():
         for n in range(3)
         for i in loaded
     ]
-    one, two = (work(block, n, loaded, letters).prompt_tokens for n in (BATCH, BATCH + 1))
-    three = work(block, BATCH + 2, loaded, letters).prompt_tokens
+    one, two = (work(block, n, loaded, letters).prompt_tokens for n in (BATCH_ROWS, BATCH_ROWS + 1))
+    three = work(block, BATCH_ROWS + 2, loaded, letters).prompt_tokens
     assert two - one > 2 * (three - two)
 
 

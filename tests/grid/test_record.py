@@ -242,7 +242,7 @@ def test_the_manifest_says_what_where_when_and_at_what_cost(record_folder):
     assert manifest["items"] == "practice"
     assert {"benchtrust", "torch", "transformers", "bitsandbytes"} <= set(manifest["versions"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", manifest["date"])
-    assert re.fullmatch(r"[0-9a-f]{40}|none", manifest["commit"])
+    assert re.fullmatch(r"([0-9a-f]{40}|none)(-dirty)?", manifest["commit"])
     assert manifest["machine"]["cores"] >= 1
     assert MARK in manifest["scrubbed"]
     assert list(manifest["models"]) == ["SmolLM2-135M-Instruct (none)"]

@@ -28,13 +28,10 @@ Store = Annotated[Path, typer.Option(help="Folder of batch files.")]
 Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
 
 
-def _table(first: str, *others: str) -> Table:
-    """A plain table whose first column, the model, is never cut."""
-    table = Table(box=None)
-    table.add_column(first, min_width=max(map(len, INSTRUCT)), overflow="fold")
-    for name in others:
-        table.add_column(name, overflow="fold")
-    return table
+def _show(table: Table) -> None:
+    """Print a table whole, however narrow the terminal or pipe."""
+    whole = out.measure(table, options=out.options.update(max_width=1000)).maximum
+    Console(width=max(out.width, whole)).print(table)
 
 
 def _cells_to_record(
@@ -99,8 +96,16 @@ def plan(blocks, items: Items = 30, store: Store = STORE) -> None:
     from benchtrust.grid.store import answered
     from benchtrust.inference import entry
 
-    table = _table(
-        "model", "benchmark", "cells", "prompts", "prompt tokens", "answer tokens", "recorded", "hours"
+    table = Table(
+        "model",
+        "benchmark",
+        "cells",
+        "prompts",
+        "prompt tokens",
+        "answer tokens",
+        "recorded",
+        "hours",
+        box=None,
     )
     rate, total, hours_in_all = matrix_rate(), 0, 0.0
     for model, name in dict.fromkeys((b.model, b.benchmark) for b in blocks):
@@ -112,7 +117,7 @@ def plan(blocks, items: Items = 30, store: Store = STORE) -> None:
         numbers = (need.cells, need.prompts, need.prompt_tokens, need.answer_tokens)
         table.add_row(model, name, *(f"{n:,}" for n in numbers), f"{have:.0%}", f"{hours:.1f}")
         total, hours_in_all = total + need.cells, hours_in_all + hours
-    out.print(table)
+    _show(table)
     out.print(
         f"{total} cells, {items} items each: about {hours_in_all:.1f} hours left at most, at half of the "
         f"{rate / 1e9:.0f} GFLOP/s that a matrix product reached here just now.",
@@ -151,7 +156,7 @@ def status(store: Store = STORE) -> None:
     from benchtrust.grid.store import summary
 
     frame = summary(store)
-    table = _table("model", "benchmark", "cells", "items", "answers", "unparsed", "cut", "near ties")
+    table = Table("model", "benchmark", "cells", "items", "answers", "unparsed", "cut", "near ties", box=None)
     for row in frame.itertuples():
         items = f"{row.fewest}" if row.fewest == row.most else f"{row.fewest} to {row.most}"
         table.add_row(
@@ -164,7 +169,7 @@ def status(store: Store = STORE) -> None:
             f"{row.truncated:.1%}",
             str(row.near_ties),
         )
-    out.print(table)
+    _show(table)
     if dropped := sorted(set(frame.loc[frame["shortened"] > 0, "model"])):
         out.print(f"Exemplars were dropped for the context window of {', '.join(dropped)}.")
 
@@ -175,10 +180,10 @@ def cost(store: Store = STORE) -> None:
     from benchtrust.grid.store import cost as read_cost
 
     frame = read_cost(store)
-    table = _table(*frame.columns)
+    table = Table(*frame.columns, box=None)
     for row in frame.itertuples(index=False):
         table.add_row(*(f"{v:.1f}" if isinstance(v, float) else str(v) for v in row))
-    out.print(table)
+    _show(table)
 
 
 @app.command()

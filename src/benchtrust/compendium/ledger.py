@@ -7,12 +7,12 @@ No time and no absolute path is in it, so the same run writes the same bytes.
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from benchtrust.errors import BenchtrustError, pick
+from benchtrust.files import replacing
 
 FILE = "ledger.json"
 RTOL = 1e-9
@@ -87,9 +87,8 @@ class Ledger:
         """Write ``ledger.json`` into `folder`, whole or not at all."""
         content = asdict(self) | {"seed": self.seed}
         text = json.dumps(content, sort_keys=True, indent=1, ensure_ascii=False)
-        temporary = folder / f".{FILE}"
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, folder / FILE)
+        with replacing(folder / FILE) as scratch:
+            scratch.write_text(text + "\n", encoding="utf-8")
 
 
 def read(folder: Path) -> Ledger:

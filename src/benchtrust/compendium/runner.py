@@ -21,6 +21,7 @@ from benchtrust import project
 from benchtrust.compendium import ledger, lint, notebooks, profiles
 from benchtrust.compendium.notebooks import Notebook, NotebookError
 from benchtrust.compendium.published import Places, key, up_to_date
+from benchtrust.files import replacing
 
 State = Literal["executed", "up to date", "failed", "blocked"]
 
@@ -131,9 +132,8 @@ def _publish(made_from: dict[str, Any], folder: Path, places: Places) -> None:
         places.results.rename(folder / "replaced")
     results.rename(places.results)
     os.replace(folder / "notebook.ipynb", places.executed)
-    temporary = folder / "key.json"
-    temporary.write_text(json.dumps(made_from, sort_keys=True, indent=1), encoding="utf-8")
-    os.replace(temporary, places.key)
+    with replacing(places.key) as scratch:
+        scratch.write_text(json.dumps(made_from, sort_keys=True, indent=1), encoding="utf-8")
 
 
 def _refuse_taken_names(recorded: ledger.Ledger, places: Places) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from benchtrust import harness, items
-from benchtrust.inference.catalogue import catalogue
+from benchtrust.inference import BATCH_ROWS, catalogue
 
-BATCH = 32
 PEAK = 312e12
 """Peak of an A100 in FLOP a second, dense bfloat16, as its maker states it."""
 
@@ -47,7 +46,7 @@ def costs(
     rows = []
     for model in (entry for entry in catalogue().values() if entry.hub):
         for n in n_items:
-            read = prompts * (own * n + prefix * -(-n // BATCH))
+            read = prompts * (own * n + prefix * -(-n // BATCH_ROWS))
             written = limit * answered * n
             flop_a_token = 2e9 * model.parameters
             seconds = flop_a_token * (read / prompt_use + written / answer_use) / peak

@@ -10,13 +10,12 @@ import numpy as np
 
 from benchtrust import harness
 from benchtrust.grid.plan import Block, asked
-from benchtrust.inference import weights
+from benchtrust.inference import BATCH_ROWS, weights
 from benchtrust.items import Item
 
 SAMPLE = 8
 BYTES_PER_TOKEN = 4
 EFFICIENCY = 0.5
-BATCH = 32
 
 Encode = Callable[[Sequence[dict[str, str]], str], Sequence[object]]
 
@@ -60,7 +59,7 @@ def work(block: Block, n_items: int, loaded: Sequence[Item], encode: Encode) -> 
     ]
     own = [len(p) - prefix + o for p, o in zip(prompts, options, strict=True)]
     limits = sum(c.max_new_tokens for c in block.configurations)
-    read = n_items * float(np.mean(own)) + -(-n_items // BATCH) * prefix if sample else 0.0
+    read = n_items * float(np.mean(own)) + -(-n_items // BATCH_ROWS) * prefix if sample else 0.0
     return Work(len(block.configurations), n_items, round(read), n_items * limits)
 
 

@@ -21,7 +21,7 @@ from benchtrust import distributions, harness, items, project, responses
 from benchtrust.errors import BenchtrustError
 from benchtrust.grid.store import ANSWERS, SIDE_TABLE, answer_files, cost, write_part
 from benchtrust.harness import Configuration
-from benchtrust.inference.catalogue import entry
+from benchtrust.inference import BATCH_ROWS, entry
 from benchtrust.items import Item
 
 SPAN = 6
@@ -95,11 +95,10 @@ def restore(record: Path, store: Path) -> int:
     table = distributions.read(profiles) if profiles.is_dir() else None
     for key, group in frame[~known.to_numpy()].groupby(["model", "benchmark", "template", "shots"]):
         model, benchmark, template, shots = key
-        names = json.dumps(sorted(zip(group["cell_id"], group["item_id"], strict=True)))
-        name = hashlib.sha256(names.encode()).hexdigest()[:16]
-        path = store / model / benchmark / f"{template}-{shots}" / f"{name}.parquet"
-        own = None if table is None else table[table["cell_id"].isin(group["cell_id"])]
-        write_part(group, path, None, own)
+        answers = group[["cell_id", "item_id"]]
+        name = hashlib.sha256(answers.sort_values(["cell_id", "item_id"]).to_json().encode()).hexdigest()
+        path = store / model / benchmark / f"{template}-{shots}" / f"{name[:16]}.parquet"
+        write_part(group, path, None, None if table is None else table.merge(answers))
     return int((~known).sum())
 
 
@@ -196,7 +195,7 @@ def _scrub_one(text: str, known: set[tuple[str, ...]]) -> str:
 
 def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
     """What was recorded, from which weights, with which versions, on what machine, when, at what cost."""
-    from benchtrust.inference.engine import BATCH_ROWS, PIECE_TOKENS
+    from benchtrust.inference.engine import PIECE_TOKENS
 
     spent = cost(store)
     total = spent.groupby("model")[["answers", "cpu_s", "wall_s"]].sum().round(1) if len(spent) else spent
@@ -231,9 +230,11 @@ def _model_facts(name: str, table: pd.DataFrame, total: pd.DataFrame) -> dict:
 
 
 def _commit() -> str:
-    git = ["git", "-C", str(project.root()), "rev-parse", "HEAD"]
-    done = subprocess.run(git, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "none"
+    """Commit of the repository, with "-dirty" where the package differs from it."""
+    git = ["git", "-C", str(project.root())]
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    moved = subprocess.run([*git, "status", "--porcelain", "--", "src"], capture_output=True, check=False)
+    return (head.stdout.strip() or "none") + ("-dirty" if moved.stdout else "")
 
 
 def _processor() -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,13 +11,13 @@ from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import pandas as pd
 from filelock import FileLock, Timeout
 
 from benchtrust import distributions, responses
 from benchtrust.errors import BenchtrustError, DataFileError
+from benchtrust.files import replacing
 
 if TYPE_CHECKING:
     from benchtrust.grid.cells import Cell
@@ -275,13 +274,8 @@ def _definition_path(store: Path, cell_id: str) -> Path:
 
 
 def _write_json(path: Path, content: object) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    try:
+    with replacing(path) as scratch:
         scratch.write_text(json.dumps(content, sort_keys=True, ensure_ascii=False), encoding="utf-8")
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 @contextmanager

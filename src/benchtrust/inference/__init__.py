@@ -2,7 +2,11 @@
 
 from benchtrust.inference.catalogue import ModelEntry, catalogue, entry
 
+BATCH_ROWS = 32
+"""Prompts of a batch."""
+
 __all__ = [
+    "BATCH_ROWS",
     "Completion",
     "ModelEntry",
     "OptionScores",

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 
 from benchtrust.errors import BenchtrustError, pick
+from benchtrust.inference import BATCH_ROWS
 from benchtrust.inference.model import Model
 from benchtrust.inference.slots import SlotCache
 from benchtrust.inference.tokens import Branch, Prompt, branch, check_window, continuation, encode
 
 DECODINGS = {"greedy": 0.0, "t0.3": 0.3, "t0.7": 0.7}
 NEAR_TIE = 1e-3
-BATCH_ROWS = 32
 HEAD_ROWS = 128
 PIECE_TOKENS = 2048
 TOP_TOKENS = 256

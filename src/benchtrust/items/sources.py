@@ -8,10 +8,10 @@ import urllib.request
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from uuid import uuid4
 
 from benchtrust import project
 from benchtrust.errors import DataFileError, pick
+from benchtrust.files import replacing
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,8 @@ def _download(source: Source, target: Path) -> Path:
             + _how_to_provide(source)
         ) from error
     _check(content, source, f"What {source.url} holds")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(target) as scratch:
+        scratch.write_bytes(content)
     return target
 
 
