@@ -224,6 +224,73 @@ def configuration_dots(
     return fig
 
 
+def cell_heatmap(cells: "pd.DataFrame", models: Sequence[str], titles: Mapping[str, str]) -> "Figure":
+    """Heat map of cell scores: a row per configuration, a panel per benchmark, a column per model.
+
+    Parameters
+    ----------
+    cells : frame of `responses.cell_means`.
+    models : models in the order of the columns, numbered from 1.
+    titles : benchmark → panel title.
+    """
+    import matplotlib.pyplot as plt
+    import seaborn as sns
+
+    rows = _configuration_rows(cells)[::-1]
+    fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 1.6 + 0.17 * len(rows)))
+    axes = np.atleast_1d(axes)
+    cells = cells.assign(row=_row_keys(cells))
+    for ax, (benchmark, title) in zip(axes, titles.items(), strict=True):
+        own = cells[cells["benchmark"] == benchmark]
+        grid = own.pivot(index="row", columns="model", values="score").reindex(index=rows, columns=models)
+        sns.heatmap(grid, ax=ax, vmin=0, vmax=1, cmap="viridis", cbar=False, xticklabels=False)
+        ax.set_xticks(np.arange(len(models)) + 0.5, range(1, len(models) + 1))
+        ax.set_title(title, fontsize=10.5)
+        ax.set(xlabel="", ylabel="")
+        ax.grid(visible=False)
+        for border in (i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0]):
+            ax.axhline(border, color=PAPER, linewidth=3)
+    _configuration_axis(axes[0], rows, 0.5, left=-1.35)
+    axes[0].set_ylim(len(rows), 0)
+    bar = fig.colorbar(axes[0].collections[0], ax=list(axes), location="bottom", aspect=50, pad=0.015)
+    bar.set_label("score of the cell")
+    bar.outline.set_visible(False)
+    return fig
+
+
+def rates_by_tier(
+    rates: "pd.DataFrame", chance: "pd.DataFrame", titles: Mapping[str, str], tiers: Sequence[str]
+) -> "Figure":
+    """Flip rate of each pair by tier of the envelope, a panel per benchmark, with a band of chance.
+
+    Parameters
+    ----------
+    rates : columns benchmark, tier, pair, rho.
+    chance : columns benchmark, tier, low, high: range of the largest ρ of tied models.
+    titles : benchmark → panel title.
+    tiers : in the order of the axis.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 4.0))
+    pairs = list(dict.fromkeys(rates["pair"]))
+    looks = dict(zip(pairs, zip(SPARE_COLORS, MARKERS, strict=False), strict=False))
+    places = range(len(tiers))
+    for ax, (benchmark, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        band = chance[chance["benchmark"] == benchmark].set_index("tier").loc[list(tiers)]
+        ax.bar(places, band["high"] - band["low"], 0.8, band["low"], color=MUTED, alpha=0.3, label="chance")
+        for pair, (color, marker) in looks.items():
+            own = rates[(rates["benchmark"] == benchmark) & (rates["pair"] == pair)].set_index("tier")
+            ax.plot(places, own.loc[list(tiers), "rho"], marker=marker, color=color, label=pair)
+        ax.set_xticks(places, tiers, rotation=60, ha="right", rotation_mode="anchor", fontsize=9.5)
+        ax.set_title(title, fontsize=10.5)
+        ax.set(ylim=(-0.02, 0.52), xlim=(-0.6, len(tiers) - 0.4))
+        ax.grid(visible=False, axis="x")
+    np.atleast_1d(axes)[0].set_ylabel("flip rate ρ")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left")
+    return fig
+
+
 def null_histograms(
     draws: Mapping[str, "np.ndarray"], observed: Mapping[str, float], titles: Mapping[str, str]
 ) -> "Figure":
@@ -275,13 +342,15 @@ def _configuration_rows(cells: "pd.DataFrame") -> list[tuple[str, str]]:
     return sorted(order, key=order.__getitem__, reverse=True)
 
 
-def _configuration_axis(ax: "Axes", rows: Sequence[tuple[str, str]]) -> None:
-    """Label rows by template and shots, and name each way of answering once."""
-    ax.set_yticks(range(len(rows)), [label for _, label in rows], fontsize=9)
+def _configuration_axis(
+    ax: "Axes", rows: Sequence[tuple[str, str]], offset: float = 0.0, left: float = -0.62
+) -> None:
+    """Label rows, `offset` above their number, by template and shots, and name each way of answering once."""
+    ax.set_yticks(np.arange(len(rows)) + offset, [label for _, label in rows], fontsize=9)
     ax.set_ylim(-0.6, len(rows) - 0.4)
     for decoding in dict.fromkeys(way for way, _ in rows):
-        middle = np.mean([i for i, row in enumerate(rows) if row[0] == decoding])
-        where = {"xy": (-0.62, middle), "xycoords": ("axes fraction", "data")}
+        middle = np.mean([i for i, row in enumerate(rows) if row[0] == decoding]) + offset
+        where = {"xy": (left, middle), "xycoords": ("axes fraction", "data")}
         text = DECODING_LABELS.get(decoding, decoding)
         ax.annotate(text, **where, rotation=90, ha="center", va="center", fontsize=10, color=INK)
 

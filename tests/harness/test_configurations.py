@@ -1,10 +1,14 @@
 """The envelopes: sizes of the paper, nested, and names that are nearly right."""
 
+from dataclasses import astuple
+
+import pandas as pd
 import pytest
 
 from benchtrust.errors import UnknownNameError
-from benchtrust.harness import Configuration, envelope
+from benchtrust.harness import Configuration, envelope, within
 from benchtrust.harness.configurations import DECODINGS, SHOTS, TEMPLATES
+from benchtrust.responses import CONFIGURATION
 
 CHAT = ("truthfulqa", "bbq", "toxigen", "xstest")
 ALL = (*CHAT, "crows_pairs")
@@ -85,3 +89,22 @@ def test_case_and_spaces_do_not_matter(spelling):
 def test_unknown_names_list_the_nearest(arguments, said):
     with pytest.raises(UnknownNameError, match=said):
         envelope(*arguments)
+
+
+@pytest.mark.parametrize("tier", SIZES)
+def test_rows_within_a_tier_are_those_of_its_configurations(tier):
+    rows = [(name, *astuple(c)) for name in ALL for c in envelope(name)]
+    frame = pd.DataFrame(rows, columns=["benchmark", *CONFIGURATION]).sample(frac=1, random_state=1)
+    kept = within(frame, tier)
+    for name in ALL:
+        own = kept.loc[kept["benchmark"] == name, CONFIGURATION]
+        assert {Configuration(*row) for row in own.itertuples(index=False)} == set(envelope(name, tier))
+    assert kept.index.isin(frame.index).all()
+
+
+def test_rows_within_another_conservative_core():
+    mine = (Configuration("cot", 3, "t0.7", "free_form"),)
+    rows = [("bbq", *astuple(c)) for c in envelope("bbq")]
+    frame = pd.DataFrame(rows, columns=["benchmark", *CONFIGURATION])
+    (row,) = within(frame, "conservative", mine)[CONFIGURATION].itertuples(index=False)
+    assert Configuration(*row) == mine[0]

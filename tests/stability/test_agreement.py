@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
 from benchtrust.errors import SchemaError
-from benchtrust.stability import flip_rates, rank_agreement
+from benchtrust.stability import agreement_from_rates, flip_rates, rank_agreement
 
 quick = settings(max_examples=60, deadline=None)
 with_ties = arrays(
@@ -42,13 +42,15 @@ def test_identity_of_tau_r_with_the_flip_rates(n_configurations, n_models, seed)
     rates = flip_rates(scores)
     assert (rates["n_tie"] == 0).all()
     by_pair = (n_configurations * (1 - 2 * rates["rho"]) ** 2 - 1) / (n_configurations - 1)
+    assert agreement_from_rates(rates) == pytest.approx(by_pair.mean(), abs=1e-15)
     assert rank_agreement(scores).tau == pytest.approx(by_pair.mean(), abs=1e-12)
 
 
-def test_identity_fails_with_ties():
-    scores = np.array([[0.5, 0.5, 0.1], [0.1, 0.5, 0.9]])
-    rho = flip_rates(scores)["rho"]
-    assert rank_agreement(scores).tau != pytest.approx(((2 * (1 - 2 * rho) ** 2 - 1) / 1).mean(), abs=0.05)
+@pytest.mark.parametrize(
+    "scores", [[[0.5, 0.5, 0.1], [0.1, 0.5, 0.9]], [[0.1, 0.2]], [[0.1, np.nan], [0.2, 0.1]]]
+)
+def test_flip_rates_do_not_determine_agreement_with_ties_gaps_or_one_configuration(scores):
+    assert np.isnan(agreement_from_rates(flip_rates(np.array(scores))))
 
 
 def test_constant_and_missing_rankings_are_counted_not_averaged():

@@ -13,6 +13,7 @@ from benchtrust.stability import (
     flip_table,
     majority,
     reversed_by_level,
+    widest_reversals,
 )
 
 CONFIGURATIONS = [("minimal", k, "greedy", "free_form") for k in (0, 3, 5)]
@@ -120,3 +121,15 @@ def test_only_items_that_every_cell_was_asked_are_compared() -> None:
     assert (kept["benchmark"] == "xstest").sum() == 1
     alone = common_items(frame, ["a"])
     assert set(alone.loc[alone["benchmark"] == "bbq", "item_id"]) == {"x", "y"}
+
+
+def test_the_widest_reversal_of_each_pair_is_named_and_others_stay_empty() -> None:
+    table = widest_reversals(
+        cells({"bbq": {"a": [0.9, 0.2, 0.5], "b": [0.1, 0.4, 0.4], "c": [1, 1, 1]}}), "abc"
+    )
+    first, *others = table.itertuples()
+    assert (first.model_a, first.model_b) == ("a", "b")
+    assert (first.lead_a, first.lead_b) == pytest.approx((0.8, 0.2))
+    assert first.ahead != first.behind
+    assert all(row.ahead == row.behind == "" and np.isnan(row.lead_a) for row in others)
+    assert len(others) == 2

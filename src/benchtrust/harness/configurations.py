@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import product
+from typing import TYPE_CHECKING
 
 from benchtrust.errors import pick
 from benchtrust.items import benchmark as find_benchmark
+from benchtrust.responses import CONFIGURATION
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TEMPLATES = ("minimal", "role", "detailed", "cot")
 SHOTS = (0, 3, 5)
@@ -61,3 +66,21 @@ def envelope(
     free = [Configuration(t, s, d, "free_form") for t, s, d in product(templates, SHOTS, decodings)]
     scored = [Configuration(t, s, "none", "logprob") for t, s in product(templates, SHOTS)]
     return (free if bench.free_form else []) + scored
+
+
+def within(
+    frame: pd.DataFrame, tier: str, conservative: tuple[Configuration, ...] | None = None
+) -> pd.DataFrame:
+    """Rows of a table (responses or cells) whose configuration lies in the envelope of their benchmark.
+
+    Parameters
+    ----------
+    tier, conservative : as in `envelope`.
+    """
+    members = {
+        (name, *astuple(configuration))
+        for name in frame["benchmark"].unique()
+        for configuration in envelope(name, tier, conservative)
+    }
+    keys = frame[["benchmark", *CONFIGURATION]].itertuples(index=False, name=None)
+    return frame[[key in members for key in keys]]

@@ -1,6 +1,6 @@
 """Does the ranking survive the harness configuration? (SafetyRepro, arXiv 2605.25492)"""
 
-from benchtrust.stability.agreement import RankAgreement, rank_agreement
+from benchtrust.stability.agreement import RankAgreement, agreement_from_rates, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
 from benchtrust.stability.power import detectable_effect, discordance
@@ -11,6 +11,7 @@ from benchtrust.stability.summary import (
     flip_table,
     majority,
     reversed_by_level,
+    widest_reversals,
 )
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Orderings",
     "RankAgreement",
     "Reversal",
+    "agreement_from_rates",
     "choose",
     "common_items",
     "complete",
@@ -33,4 +35,5 @@ __all__ = [
     "rank_agreement",
     "reversal",
     "reversed_by_level",
+    "widest_reversals",
 ]

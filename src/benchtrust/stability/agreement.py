@@ -54,3 +54,22 @@ def rank_agreement(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> RankA
         n_pairs=n_pairs,
         n_undefined=n_pairs - len(taus),
     )
+
+
+def agreement_from_rates(rates: pd.DataFrame) -> float:
+    """τ_R of rankings without ties, from the flip rates alone: the mean of (|C| (1 - 2ρ)² - 1) / (|C| - 1).
+
+    Parameters
+    ----------
+    rates : frame of `flip_rates`.
+
+    Returns
+    -------
+    A value in [-1, 1]; NaN where a pair is tied or missing somewhere, or there is one configuration only.
+
+    Source: SafetyRepro (arXiv 2605.25492); proof in the book, "Rank flips: the theory".
+    """
+    n = rates["n"]
+    if (rates[["n_tie", "n_missing"]] > 0).to_numpy().any() or (n < 2).any():
+        return float("nan")
+    return float(((n * (1 - 2 * rates["rho"]) ** 2 - 1) / (n - 1)).mean())

@@ -1,13 +1,16 @@
 """Flip rates of every benchmark at once, as a reader of a table wants them."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.responses import CONFIGURATION, score_matrix
-from benchtrust.stability.flips import TIE, flip_rates
+from benchtrust.stability.flips import TIE, flip_rates, reversal
+
+REVERSAL = ["ahead", "lead_a", "behind", "lead_b"]
 
 
 def flip_table(cells: pd.DataFrame, models: Sequence[str], margin: float = 0.0) -> pd.DataFrame:
@@ -65,6 +68,27 @@ def reversed_by_level(cells: pd.DataFrame, a: str, b: str, margin: float = 0.0) 
                     [benchmark, axis, str(level), len(group), int(group["turned"].fillna(False).sum())]
                 )
     return pd.DataFrame(rows, columns=["benchmark", "axis", "level", "configurations", "reversed"])
+
+
+def widest_reversals(cells: pd.DataFrame, models: Sequence[str], tie: float = TIE) -> pd.DataFrame:
+    """For each benchmark and pair the two configurations that reverse it by most.
+
+    Returns
+    -------
+    benchmark, model_a, model_b; `ahead`, `lead_a`, `behind` and `lead_b` as in `Reversal`, configurations as
+    text; empty text and NaN where no configuration reverses the pair.
+    """
+    rows = []
+    for benchmark, own in cells.groupby("benchmark", sort=True):
+        scores = score_matrix(own)
+        for a, b in combinations([m for m in models if m in scores], 2):
+            found = reversal(scores, a, b, tie)
+            row = ["", np.nan, "", np.nan]
+            if found is not None:
+                ahead, behind = (", ".join(map(str, c)) for c in (found.ahead, found.behind))
+                row = [ahead, found.lead_a, behind, found.lead_b]
+            rows.append([benchmark, a, b, *row])
+    return pd.DataFrame(rows, columns=["benchmark", "model_a", "model_b", *REVERSAL])
 
 
 def complete(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
