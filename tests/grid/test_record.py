@@ -256,6 +256,7 @@ def test_the_manifest_says_what_where_when_and_at_what_cost(record_folder):
     assert facts["answers"] == len(table) == 20
     assert facts["items"] == {"crows_pairs": 4, "truthfulqa": 4, "xstest": 4}
     assert facts["cpu_s"] > 0
+    assert facts["peak_gb"] > 0.1
 
 
 def test_collecting_twice_gives_the_same_bytes(record_folder, store, tmp_path):

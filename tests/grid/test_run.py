@@ -208,7 +208,8 @@ def test_costs_are_read_where_a_kill_left_a_note_without_answers(record, tmp_pat
     some = next(path for path in tmp_path.rglob("*.json") if path.parent.name != "cells")
     some.with_name("0" * 16 + ".json").write_text('{"cpu_s": 1.0, "wall_s": 1.0}')
     frame = cost(tmp_path)
-    assert list(frame.columns) == ["model", "benchmark", "block", "answers", "cpu_s", "wall_s", "tokens"]
+    own = ["model", "benchmark", "block", "answers"]
+    assert list(frame.columns) == [*own, "cpu_s", "wall_s", "tokens", "peak_gb"]
     assert len(frame) == 2
     assert frame["answers"].sum() == len(responses.read(tmp_path))
     assert (frame["cpu_s"] > 0).all()
@@ -516,5 +517,5 @@ def test_the_side_table_has_one_row_an_item_of_the_named_cell(recorded):
 
 def test_notes_of_cost_are_plain_numbers(recorded):
     for path in set(recorded.rglob("*.json")) - set((recorded / "cells").iterdir()):
-        assert set(json.loads(path.read_text())) == {"cpu_s", "wall_s", "tokens"}
+        assert set(json.loads(path.read_text())) == {"cpu_s", "wall_s", "tokens", "peak_gb"}
         assert path.with_suffix(".parquet").is_file()

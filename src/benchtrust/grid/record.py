@@ -198,7 +198,7 @@ def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
     from benchtrust.inference.engine import PIECE_TOKENS
 
     spent = cost(store)
-    total = spent.groupby("model")[["answers", "cpu_s", "wall_s"]].sum().round(1) if len(spent) else spent
+    total = spent.groupby("model").agg({"cpu_s": "sum", "peak_gb": "max"}).round(1)
     return {
         "items": source,
         "models": {name: _model_facts(name, table, total) for name in sorted(table["model"].unique())},
@@ -225,8 +225,14 @@ def _model_facts(name: str, table: pd.DataFrame, total: pd.DataFrame) -> dict:
         "cells": int(rows["cell_id"].nunique()),
         "answers": len(rows),
         "items": {b: int(n) for b, n in rows.groupby("benchmark")["item_id"].nunique().items()},
-        "cpu_s": float(total.loc[name, "cpu_s"]) if name in total.index else None,
+        **{column: _noted(total[column], name) for column in total},
     }
+
+
+def _noted(values: pd.Series, name: str) -> float | None:
+    """A model's value, if one was noted."""
+    value = values.get(name)
+    return None if pd.isna(value) else float(value)
 
 
 def _commit() -> str:

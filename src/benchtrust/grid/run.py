@@ -184,6 +184,7 @@ def answer(model: Model, task: Task) -> Answers:
         "cpu_s": time.process_time() - started[0],
         "wall_s": time.perf_counter() - started[1],
         "tokens": tokens,
+        "peak_gb": model.peak_bytes / 1e9,
     }
     table = pd.DataFrame(profiles, columns=distributions.COLUMNS)
     return Answers(responses.validate(pd.DataFrame(rows)), table, spent)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from benchtrust.grid.plan import Block
     from benchtrust.items import Item
 
-COST = ["model", "benchmark", "block", "answers", "cpu_s", "wall_s", "tokens"]
-NO_COST = {"cpu_s": float("nan"), "wall_s": float("nan"), "tokens": float("nan")}
+SPENT = ["cpu_s", "wall_s", "tokens", "peak_gb"]
+COST = ["model", "benchmark", "block", "answers", *SPENT]
 SIDE_TABLE = ".distributions"
 DEFINITIONS = "cells"
 ANSWERS = "*/*/*/*.parquet"
@@ -211,7 +211,7 @@ def answer_files(store: Path) -> list[Path]:
 
 
 def cost(store: Path) -> pd.DataFrame:
-    """CPU and wall seconds and tokens by batch, with the number of answers; NaN where not noted."""
+    """CPU and wall seconds, tokens, and the process's peak memory so far by batch; NaN where not noted."""
     rows = []
     for answers in sorted(store.glob(ANSWERS)):
         file = answers.with_suffix(".json")
@@ -219,7 +219,8 @@ def cost(store: Path) -> pd.DataFrame:
         n = len(pd.read_parquet(answers, columns=["item_id"]))
         spent = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
         rows.append(
-            {"model": model, "benchmark": benchmark, "block": block, "answers": n, **NO_COST, **spent}
+            {"model": model, "benchmark": benchmark, "block": block, "answers": n}
+            | {name: spent.get(name, float("nan")) for name in SPENT}
         )
     return pd.DataFrame(rows, columns=COST)
 

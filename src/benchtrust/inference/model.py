@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -63,6 +64,18 @@ class Model:
     def context_window(self) -> int:
         """Longest sequence in tokens that the network was made for."""
         return int(self.network.config.max_position_embeddings)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most memory held so far: of the device on a GPU, of the whole process on a CPU."""
+        if self.device.type == "cuda":
+            import torch
+
+            return torch.cuda.max_memory_allocated(self.device)
+        import resource
+
+        unit = 1 if sys.platform == "darwin" else 1024
+        return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def load(
