@@ -4,6 +4,7 @@ from benchtrust.stability.agreement import RankAgreement, agreement_from_rates, 
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
 from benchtrust.stability.power import detectable_effect, discordance
+from benchtrust.stability.propositions import proposition_checks
 from benchtrust.stability.summary import (
     choose,
     common_items,
@@ -32,6 +33,7 @@ __all__ = [
     "independent_null",
     "majority",
     "orderings",
+    "proposition_checks",
     "rank_agreement",
     "reversal",
     "reversed_by_level",
