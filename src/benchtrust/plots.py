@@ -319,11 +319,53 @@ def null_histograms(
     return fig
 
 
+def specification_curve(curve: "pd.DataFrame", alpha: float) -> "Figure":
+    """Gap of a pair in each configuration, sorted, with intervals; below, the levels of each configuration.
+
+    Parameters
+    ----------
+    curve : frame of `stability.specification_curve` with the axes template, shots and decoding.
+    alpha : a gap whose `p_holm` is at most this is drawn filled.
+    """
+    import matplotlib.pyplot as plt
+
+    levels = [(axis, level) for axis in _AXES for level in _AXES[axis] if (curve[axis] == level).any()]
+    shape = {"height_ratios": (2.2, 0.2 * len(levels))}
+    fig, (top, below) = plt.subplots(
+        2, 1, sharex=True, figsize=(WIDTH, 2.6 + 0.23 * len(levels)), **{"gridspec_kw": shape}
+    )
+    top.vlines(curve["rank"], curve["low"], curve["high"], color=MUTED, linewidth=1.2, alpha=0.6)
+    sure = curve["p_holm"] <= alpha
+    top.plot(curve["rank"], curve["gap"], "o", color=SPARE_COLORS[2], markerfacecolor=PAPER)
+    top.plot(curve["rank"][sure], curve["gap"][sure], "o", color=SPARE_COLORS[2])
+    top.axhline(0, color=INK, linewidth=1)
+    top.set_ylabel("gap of the pair")
+    for row, (axis, level) in enumerate(levels):
+        own = curve[curve[axis] == level]
+        below.plot(own["rank"], [row] * len(own), "s", color=MUTED, markersize=3.6)
+    names = [
+        f"{level} shots" if axis == "shots" else DECODING_LABELS.get(level, level) for axis, level in levels
+    ]
+    below.set_yticks(range(len(levels)), names, fontsize=9)
+    below.invert_yaxis()
+    for border in (i for i in range(1, len(levels)) if levels[i][0] != levels[i - 1][0]):
+        below.axhline(border - 0.5, color=MUTED, linewidth=0.8)
+    below.set_xlabel("configurations, by gap")
+    for ax in (top, below):
+        ax.grid(visible=False, axis="x")
+    return fig
+
+
 DECODING_LABELS = {
     "none": "log-probability",
     "greedy": "free-form, greedy",
     "t0.3": "free-form, T = 0.3",
     "t0.7": "free-form, T = 0.7",
+}
+_AXES = {
+    "template": ("minimal", "role", "detailed", "cot"),
+    "shots": (0, 3, 5),
+    "decoding": tuple(DECODING_LABELS),
 }
 
 
