@@ -2,6 +2,13 @@
 
 from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
+from benchtrust.stability.generalizability import (
+    GStudy,
+    component_intervals,
+    d_study,
+    d_study_intervals,
+    g_study,
+)
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
 from benchtrust.stability.power import detectable_effect, discordance
 from benchtrust.stability.summary import (
@@ -12,9 +19,18 @@ from benchtrust.stability.summary import (
     majority,
     reversed_by_level,
 )
+from benchtrust.stability.variance import (
+    IMPLEMENTATION,
+    group_shares,
+    noise_shares,
+    share_bootstrap,
+    variance_shares,
+)
 
 __all__ = [
+    "IMPLEMENTATION",
     "FlipNull",
+    "GStudy",
     "IndependentNull",
     "Orderings",
     "RankAgreement",
@@ -22,15 +38,23 @@ __all__ = [
     "choose",
     "common_items",
     "complete",
+    "component_intervals",
+    "d_study",
+    "d_study_intervals",
     "detectable_effect",
     "discordance",
     "flip_null",
     "flip_rates",
     "flip_table",
+    "g_study",
+    "group_shares",
     "independent_null",
     "majority",
+    "noise_shares",
     "orderings",
     "rank_agreement",
     "reversal",
     "reversed_by_level",
+    "share_bootstrap",
+    "variance_shares",
 ]
