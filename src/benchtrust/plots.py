@@ -319,6 +319,59 @@ def null_histograms(
     return fig
 
 
+def share_bars(shares: "pd.DataFrame", sources: Sequence[str]) -> "Figure":
+    """Bars of the share of variance of each source, a group per benchmark, with what noise alone would give.
+
+    Parameters
+    ----------
+    shares : columns benchmark, source, eta2, noise.
+    sources : in the order of the bars.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.4))
+    benchmarks = list(dict.fromkeys(shares["benchmark"]))
+    width = 0.8 / len(sources)
+    for i, source in enumerate(sources):
+        own = shares[shares["source"] == source].set_index("benchmark").loc[benchmarks]
+        at = np.arange(len(benchmarks)) + (i - (len(sources) - 1) / 2) * width
+        color = MUTED if source == "residual" else SPARE_COLORS[2 * i]
+        ax.bar(at, own["eta2"], width * 0.92, color=color, alpha=0.85, label=source)
+        ax.hlines(own["noise"], at - width / 2, at + width / 2, color=INK, linewidth=2)
+    ax.plot([], [], color=INK, linewidth=2, label="noise alone")
+    ax.set_xticks(range(len(benchmarks)), benchmarks)
+    ax.grid(visible=False, axis="x")
+    ax.set(ylabel="share of the variance, η²", ylim=(0, 1))
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=4, columnspacing=1.2)
+    return fig
+
+
+def design_lines(surface: "pd.DataFrame", benchmarks: Iterable[str], wanted: float) -> "Figure":
+    """Generalizability coefficient by number of items, a panel per benchmark, a line per design.
+
+    Parameters
+    ----------
+    surface : columns benchmark, configurations (of the design), items, e_rho2.
+    benchmarks : in the order of the panels.
+    wanted : coefficient to draw a line at.
+    """
+    import matplotlib.pyplot as plt
+
+    names = list(benchmarks)
+    fig, axes = plt.subplots(1, len(names), sharey=True, figsize=(WIDTH, 3.3))
+    for ax, name in zip(np.atleast_1d(axes), names, strict=True):
+        own = surface[surface["benchmark"] == name]
+        for i, (design, line) in enumerate(own.groupby("configurations", sort=False)):
+            look = {"color": SPARE_COLORS[i], "marker": MARKERS[i]}
+            ax.plot(line["items"], line["e_rho2"], label=f"{design} configurations", **look)
+        ax.axhline(wanted, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        ax.set(xscale="log", ylim=(-0.03, 1.03), xlabel="items")
+        ax.set_title(name, fontsize=10.5)
+    np.atleast_1d(axes)[0].set_ylabel("E ρ² of the models' means")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=4, columnspacing=1.0)
+    return fig
+
+
 def specification_curve(curve: "pd.DataFrame", alpha: float) -> "Figure":
     """Gap of a pair in each configuration, sorted, with intervals; below, the levels of each configuration.
 
