@@ -2,8 +2,26 @@
 
 from benchtrust.stability.agreement import RankAgreement, rank_agreement
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
+from benchtrust.stability.item_scores import ItemScores, item_scores, pool_decoding
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
-from benchtrust.stability.power import detectable_effect, discordance
+from benchtrust.stability.paths import Rescored, compare_paths, option_scores, rescore
+from benchtrust.stability.power import (
+    detectable_differences,
+    detectable_effect,
+    discordance,
+    flips_beyond_margin,
+    items_needed,
+)
+from benchtrust.stability.resampling import ResamplingBand, resampled_cells, resampling_band
+from benchtrust.stability.reversals import McNemar, compare_cells, holm, mcnemar, qualitative_interaction
+from benchtrust.stability.specification import (
+    IdentifiedSet,
+    SmallestChange,
+    identified_set,
+    smallest_change,
+    specification_curve,
+    unparsed_leaders,
+)
 from benchtrust.stability.summary import (
     choose,
     common_items,
@@ -12,25 +30,51 @@ from benchtrust.stability.summary import (
     majority,
     reversed_by_level,
 )
+from benchtrust.stability.verdicts import verdicts
 
 __all__ = [
     "FlipNull",
+    "IdentifiedSet",
     "IndependentNull",
+    "ItemScores",
+    "McNemar",
     "Orderings",
     "RankAgreement",
+    "Rescored",
+    "ResamplingBand",
     "Reversal",
+    "SmallestChange",
     "choose",
     "common_items",
+    "compare_cells",
+    "compare_paths",
     "complete",
+    "detectable_differences",
     "detectable_effect",
     "discordance",
     "flip_null",
     "flip_rates",
     "flip_table",
+    "flips_beyond_margin",
+    "holm",
+    "identified_set",
     "independent_null",
+    "item_scores",
+    "items_needed",
     "majority",
+    "mcnemar",
+    "option_scores",
     "orderings",
+    "pool_decoding",
+    "qualitative_interaction",
     "rank_agreement",
+    "resampled_cells",
+    "resampling_band",
+    "rescore",
     "reversal",
     "reversed_by_level",
+    "smallest_change",
+    "specification_curve",
+    "unparsed_leaders",
+    "verdicts",
 ]
