@@ -13,7 +13,14 @@ from benchtrust.stability.power import (
     items_needed,
 )
 from benchtrust.stability.resampling import ResamplingBand, resampled_cells, resampling_band
-from benchtrust.stability.reversals import McNemar, compare_cells, holm, mcnemar, qualitative_interaction
+from benchtrust.stability.reversals import (
+    McNemar,
+    compare_cells,
+    holm,
+    mcnemar,
+    mean_leads,
+    qualitative_interaction,
+)
 from benchtrust.stability.specification import (
     IdentifiedSet,
     SmallestChange,
@@ -40,8 +47,8 @@ __all__ = [
     "McNemar",
     "Orderings",
     "RankAgreement",
-    "Rescored",
     "ResamplingBand",
+    "Rescored",
     "Reversal",
     "SmallestChange",
     "choose",
@@ -63,6 +70,7 @@ __all__ = [
     "items_needed",
     "majority",
     "mcnemar",
+    "mean_leads",
     "option_scores",
     "orderings",
     "pool_decoding",

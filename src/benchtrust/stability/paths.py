@@ -83,8 +83,9 @@ def rescore(frame: pd.DataFrame, norm: str) -> Rescored:
     Parameters
     ----------
     frame : responses.
-    norm : ``sum`` keeps the recorded choice; ``token`` and ``byte`` divide the summed log-probability of an
-        option by its length in tokens or in bytes (UTF-8); ``letter`` takes that of the option's letter.
+    norm : ``sum`` keeps the recorded choices, ties and all; ``token`` and ``byte`` divide the summed
+        log-probability of an option by its length in tokens or in bytes (UTF-8); ``letter`` takes that of the
+        option's letter.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def rescore(frame: pd.DataFrame, norm: str) -> Rescored:
     UnknownNameError : no such norm.
     """
     source, length = NORMS[pick(norm, NORMS, "norm")]
-    rows = frame[frame["scoring"] == "logprob"]
+    rows = frame[(frame["scoring"] == "logprob") & (frame["outcome"] == "scored")]
     if source == "option_logprobs" and length is None:
         return Rescored(frame, 0, 0, 0)
     for column in filter(None, (source, length)):
@@ -138,7 +139,7 @@ def compare_paths(frame: pd.DataFrame, norm: str = "sum", decoding: str = "greed
 
     Raises
     ------
-    SchemaError : as `rescore`, `cell_means`; or no prompt with both paths.
+    SchemaError : as `rescore` and `cell_means`; several samples; or no prompt with both paths.
     UnknownNameError : no such norm.
     """
     frame = frame[frame["outcome"] != "failed"]
@@ -146,6 +147,8 @@ def compare_paths(frame: pd.DataFrame, norm: str = "sum", decoding: str = "greed
     asked = frame[on_path].drop_duplicates(_ASKED).groupby(_PROMPT).size()
     rows = rescore(frame, norm).frame
     free = rows[rows["decoding"] == decoding]
+    if (rows["sample"] > 0).any():
+        raise SchemaError("Several samples of an item: keep one, so that the two paths pair up.")
     logprob = rows[rows["scoring"] == "logprob"].merge(
         free[[*_ASKED, "outcome"]], on=_ASKED, suffixes=("", "_free")
     )

@@ -16,7 +16,8 @@ from benchtrust.stability.nulls import blocks
 class ResamplingBand:
     """Flip rates of items drawn again with replacement.
 
-    A band, not a confidence interval: resampling adds noise to every cell, and noise moves ρ towards ½.
+    A band, not a confidence interval: resampling adds noise to every cell, which moves ρ itself. It drifts
+    up where one model leads nearly everywhere, and down where ρ is near ½.
 
     Attributes
     ----------

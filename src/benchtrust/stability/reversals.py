@@ -172,6 +172,30 @@ def qualitative_interaction(
     return rows.assign(p=rows[["p_ahead", "p_behind"]].max(axis=1))
 
 
+def mean_leads(
+    items: ItemScores | np.ndarray | pd.DataFrame, n_draws: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Test each pair for a lead on average over the configurations, the item as the unit.
+
+    The noise of the mean gap is drawn for whole items, as in `qualitative_interaction`.
+
+    Returns
+    -------
+    A row per pair: model_a, model_b, mean_gap (a minus b), p (two-sided mid-p).
+
+    Raises
+    ------
+    SchemaError, UnknownNameError : as `compare_cells`.
+
+    Source: the book, "Rank flips: the theory".
+    """
+    table = item_scores(items)
+    gaps = pair_gaps(table.cells.to_numpy()).mean(axis=-1)
+    ahead = _tail(gaps, (draws.mean(axis=-1) for draws in _noise(table, n_draws, rng)))
+    rows = pd.DataFrame(table.pairs, columns=["model_a", "model_b"])
+    return rows.assign(mean_gap=gaps, p=2 * np.minimum(ahead, 1 - ahead))
+
+
 def pair_gaps(cells: np.ndarray) -> np.ndarray:
     """Gap of each pair from cell scores: (..., C, M) → (..., pairs, C)."""
     first, second = np.triu_indices(cells.shape[-1], 1)

@@ -1,4 +1,4 @@
-"""The two questions of each pair of models, answered side by side: more stable than ties? a real reversal?"""
+"""The questions of each pair of models, answered side by side: more stable than ties? a real reversal?"""
 
 import math
 
@@ -10,10 +10,17 @@ from benchtrust.stability.item_scores import ItemScores, item_scores, pool_decod
 from benchtrust.stability.nulls import flip_null
 from benchtrust.stability.power import detectable_differences
 from benchtrust.stability.resampling import resampling_band
-from benchtrust.stability.reversals import MCNEMAR, compare_cells, holm, qualitative_interaction
+from benchtrust.stability.reversals import (
+    MCNEMAR,
+    compare_cells,
+    holm,
+    mean_leads,
+    qualitative_interaction,
+)
 
 STABLE, REVERSED, UNDETERMINED = "more stable than ties", "a real reversal", "undetermined at this m"
 BOTH = "a real reversal, yet more stable than ties"
+LEADS = "one leads on average"
 
 
 def verdicts(
@@ -26,7 +33,9 @@ def verdicts(
     """Answer both questions for each pair of models on one benchmark.
 
     *More stable than ties?* The two models' labels are permuted within items (`flip_null`), and the flip rate
-    is compared with the lower tail.
+    is compared with the lower tail. Where each model answers alike in all configurations, tied models have a
+    stable order too, and this says nothing even of a large lead; so the mean gap is tested as well
+    (`mean_leads`, Holm over the pairs).
 
     *A real reversal?* Two tests, Bonferroni over both. Some cell with a ahead and some cell with b ahead,
     each significant one-sided after Holm over pairs × configurations (`compare_cells`); and Gail and Simon's
@@ -50,12 +59,14 @@ def verdicts(
     - null_mean, null_low, null_high : mean, 5 and 95 % of ρ when the two are exchangeable.
     - p_stable : lower tail of the observed ρ there; p_stable_holm : after Holm over the pairs.
     - band_low, band_high, band_drift : 5 and 95 % of ρ under resampled items, and their mean minus ρ.
+    - mean_gap, p_mean : gap averaged over the configurations, and its p-value after Holm over the pairs.
     - lead_a, lead_b : the largest lead of either, 0 if it never leads.
     - p_cells, p_pooled : intersection-union p-value of the first test, and the same of pooled decodings.
     - p_interaction : p-value of the second, after Holm over the pairs.
     - p_reversal : min(1, 2 min(p_cells, p_interaction)).
     - test : how single cells were compared.
-    - verdict : "more stable than ties", "a real reversal", both, or "undetermined at this m".
+    - verdict : "more stable than ties", "a real reversal", or both; else "one leads on average", or
+      "undetermined at this m".
 
     Raises
     ------
@@ -77,8 +88,8 @@ def verdicts(
         join="inner",
     )
     stable, turned = answers["p_stable_holm"] <= alpha, answers["p_reversal"] <= alpha
-    chosen = np.select([stable & turned, stable, turned], [BOTH, STABLE, REVERSED], default=UNDETERMINED)
-    return answers.assign(verdict=chosen)
+    found = {BOTH: stable & turned, STABLE: stable, REVERSED: turned, LEADS: answers["p_mean"] <= alpha}
+    return answers.assign(verdict=np.select(list(found.values()), list(found), default=UNDETERMINED))
 
 
 def _stable(table: ItemScores, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -98,8 +109,11 @@ def _reversed(table: ItemScores, n_draws: int, rng: np.random.Generator, alpha: 
     gaps = cells["gap"].to_numpy().reshape(len(table.pairs), -1)
     p_cells = _both_ways(cells)
     p_interaction = holm(qualitative_interaction(pooled, n_draws, rng)["p"])
+    means = mean_leads(table, n_draws, rng)
     return pd.DataFrame(
         {
+            "mean_gap": means["mean_gap"],
+            "p_mean": holm(means["p"]),
             "lead_a": gaps.max(axis=1).clip(min=0),
             "lead_b": (-gaps).max(axis=1).clip(min=0),
             "p_cells": p_cells,
