@@ -363,7 +363,9 @@ def design_lines(surface: "pd.DataFrame", benchmarks: Iterable[str], wanted: flo
         own = surface[surface["benchmark"] == name]
         for i, (design, line) in enumerate(own.groupby("configurations", sort=False)):
             look = {"color": SPARE_COLORS[i], "marker": MARKERS[i]}
-            ax.plot(line["items"], line["e_rho2"], label=f"{design} configurations", **look)
+            ax.plot(
+                line["items"], line["e_rho2"], label=f"{design} configuration{'s' * (design > 1)}", **look
+            )
         ax.axhline(wanted, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         ax.set(xscale="log", ylim=(-0.03, 1.03), xlabel="items")
         ax.set_title(name, fontsize=10.5)

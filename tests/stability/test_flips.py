@@ -91,6 +91,14 @@ def test_rho_ignores_a_strictly_increasing_rescaling_of_each_configuration(score
     assert flip_rates(rescaled)[counts].equals(flip_rates(scores)[counts])
 
 
+@quick
+@given(score_tables())
+def test_rho_depends_on_the_order_within_each_configuration_alone(scores):
+    counts = ["n_plus", "n_minus", "n_tie", "rho"]
+    ranks = scores.rank(axis=1, method="dense") ** 3
+    assert flip_rates(ranks)[counts].equals(flip_rates(scores)[counts])
+
+
 def test_rho_0_does_not_imply_a_strict_order():
     all_tied = flip_rates(named([[0.5, 0.5], [0.2, 0.2]]))
     assert all_tied["rho"].item() == 0

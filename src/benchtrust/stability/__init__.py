@@ -10,9 +10,34 @@ from benchtrust.stability.generalizability import (
     d_study_intervals,
     g_study,
 )
+from benchtrust.stability.item_scores import ItemScores, item_scores, pool_decoding
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
-from benchtrust.stability.power import detectable_effect, discordance
+from benchtrust.stability.paths import Rescored, compare_paths, option_scores, rescore
+from benchtrust.stability.power import (
+    detectable_differences,
+    detectable_effect,
+    discordance,
+    flips_beyond_margin,
+    items_needed,
+)
 from benchtrust.stability.propositions import proposition_checks
+from benchtrust.stability.resampling import ResamplingBand, resampled_cells, resampling_band
+from benchtrust.stability.reversals import (
+    McNemar,
+    compare_cells,
+    holm,
+    mcnemar,
+    mean_leads,
+    qualitative_interaction,
+)
+from benchtrust.stability.specification import (
+    IdentifiedSet,
+    SmallestChange,
+    identified_set,
+    smallest_change,
+    specification_curve,
+    unparsed_leaders,
+)
 from benchtrust.stability.summary import (
     choose,
     common_items,
@@ -30,40 +55,67 @@ from benchtrust.stability.variance import (
     share_draws,
     variance_shares,
 )
+from benchtrust.stability.verdicts import verdicts
 
 __all__ = [
     "IMPLEMENTATION",
     "FlipNull",
     "GStudy",
+    "IdentifiedSet",
     "IndependentNull",
+    "ItemScores",
+    "McNemar",
     "Orderings",
     "RankAgreement",
+    "ResamplingBand",
+    "Rescored",
     "Reversal",
+    "SmallestChange",
     "agreement_from_rates",
     "choose",
     "common_items",
+    "compare_cells",
+    "compare_paths",
     "complete",
     "component_intervals",
     "component_kinds",
     "d_study",
     "d_study_intervals",
+    "detectable_differences",
     "detectable_effect",
     "discordance",
     "flip_null",
     "flip_rates",
     "flip_table",
+    "flips_beyond_margin",
     "g_study",
     "group_shares",
+    "holm",
+    "identified_set",
     "independent_null",
+    "item_scores",
+    "items_needed",
     "majority",
+    "mcnemar",
+    "mean_leads",
     "noise_shares",
+    "option_scores",
     "orderings",
+    "pool_decoding",
     "proposition_checks",
+    "qualitative_interaction",
     "rank_agreement",
+    "resampled_cells",
+    "resampling_band",
+    "rescore",
     "reversal",
     "reversed_by_level",
     "share_bootstrap",
     "share_draws",
+    "smallest_change",
+    "specification_curve",
+    "unparsed_leaders",
     "variance_shares",
+    "verdicts",
     "widest_reversals",
 ]

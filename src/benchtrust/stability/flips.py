@@ -92,6 +92,12 @@ def leads(values: np.ndarray, tie: float = TIE) -> np.ndarray:
     return np.where(np.abs(lead) <= tie, 0.0, np.sign(lead))
 
 
+def pair_rho(values: np.ndarray, tie: float = TIE) -> np.ndarray:
+    """Flip rate ρ of each pair of models from complete scores: (..., C, m) → (..., m (m - 1) / 2)."""
+    lead = leads(values, tie)
+    return np.minimum((lead > 0).sum(axis=-2), (lead < 0).sum(axis=-2)) / lead.shape[-2]
+
+
 def flip_rates(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> pd.DataFrame:
     """Count for each pair of models the configurations in which either leads.
 

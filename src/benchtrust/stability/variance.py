@@ -8,7 +8,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError, pick
 from benchtrust.responses import response_matrix
 from benchtrust.stability.flips import TIE
-from benchtrust.stability.nulls import _rule
+from benchtrust.stability.item_scores import part_rule
 
 IMPLEMENTATION = ("template", "decoding", "shots")
 """The factors that SafetyRepro sums up as "implementation", to be set beside the model."""
@@ -365,7 +365,7 @@ def _cell_scores(
     """(cells, 1 + draws) cell scores by the benchmark's rule: as observed, then of resampled items."""
     if n_draws < 1:
         raise SchemaError(f"{n_draws} draws: a band needs one or more.")
-    parts, rule = _rule(frame, items)
+    parts, rule = part_rule(frame, items)
     labels, names = pd.factorize(pd.Series(parts or [""] * len(items)))
     sizes = np.bincount(labels)
     if sizes.min() < 2:

@@ -1,0 +1,119 @@
+"""How much the flip rate moves when other items of the same kind are asked."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from benchtrust.errors import SchemaError
+from benchtrust.stability.flips import TIE, pair_rho
+from benchtrust.stability.item_scores import ItemScores, item_scores
+from benchtrust.stability.nulls import blocks
+
+
+@dataclass(frozen=True)
+class ResamplingBand:
+    """Flip rates of items drawn again with replacement.
+
+    A band, not a confidence interval: resampling adds noise to every cell, which moves ρ itself. It drifts
+    up where one model leads nearly everywhere, and down where ρ is near ½.
+
+    Attributes
+    ----------
+    pairs : P pairs of models, in the order of `flip_rates`.
+    observed : (P,) flip rate ρ of each pair.
+    per_pair : (n_draws, P) the same of each draw.
+    """
+
+    pairs: tuple[tuple[Hashable, Hashable], ...]
+    observed: np.ndarray
+    per_pair: np.ndarray
+
+    @property
+    def largest(self) -> np.ndarray:
+        """(n_draws,) largest ρ of each draw."""
+        return self.per_pair.max(axis=1)
+
+    def quantiles(self, low: float = 0.05, high: float = 0.95) -> pd.DataFrame:
+        """Bands: a row per pair, then one for the largest ρ (model_a and model_b empty).
+
+        Returns
+        -------
+        model_a, model_b, rho, then mean, low and high of the draws and `drift`, their mean minus rho.
+        """
+        draws = np.column_stack([self.per_pair, self.largest])
+        rho = np.append(self.observed, self.observed.max())
+        names = np.array([*self.pairs, ("", "")], dtype=object)
+        low_high = np.quantile(draws, [low, high], axis=0)
+        return pd.DataFrame(
+            {
+                "model_a": names[:, 0],
+                "model_b": names[:, 1],
+                "rho": rho,
+                "mean": draws.mean(axis=0),
+                "low": low_high[0],
+                "high": low_high[1],
+                "drift": draws.mean(axis=0) - rho,
+            }
+        )
+
+
+def resampling_band(
+    items: ItemScores | np.ndarray | pd.DataFrame, n_draws: int, rng: np.random.Generator, tie: float = TIE
+) -> ResamplingBand:
+    """Draw flip rates of resampled items, each item in all models and configurations at once.
+
+    Parameters
+    ----------
+    items : as in `item_scores`; the same items in every configuration.
+    n_draws : number of draws.
+    rng : source of the items.
+    tie : largest difference of cell scores that counts as a tie.
+
+    Raises
+    ------
+    SchemaError, UnknownNameError : as `resampled_cells`.
+
+    Source: the book, "Rank flips: the theory".
+    """
+    table = item_scores(items)
+    drawn = [pair_rho(cells, tie) for cells in resampled_cells(table, n_draws, rng)]
+    observed = pair_rho(table.cells.to_numpy(), tie)
+    return ResamplingBand(table.pairs, observed, np.concatenate(drawn))
+
+
+def resampled_cells(
+    items: ItemScores | np.ndarray | pd.DataFrame, n_draws: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Cell scores of items drawn with replacement within their parts, (draws, C, M), in blocks.
+
+    Raises
+    ------
+    SchemaError : as `item_scores`; configurations that were asked different items; no draw.
+    UnknownNameError : as `item_scores`.
+    """
+    table = item_scores(items)
+    if n_draws < 1:
+        raise SchemaError(f"{n_draws} draws: at least one is needed.")
+    uneven = np.flatnonzero((table.weights != table.weights[0]).any(axis=1))
+    if len(uneven):
+        names = table.configurations[0], table.configurations[uneven[0]]
+        raise SchemaError(
+            f"Configurations {names[0]} and {names[1]} differ in their items: keep common ones."
+        )
+    n_models, n_configurations, _ = table.scores.shape
+    shares = table.shares.reshape(len(table.items), -1)
+    counts = _counts(table.parts, n_draws, rng)
+    for block in blocks(n_draws, shares.shape[1]):
+        means = (counts[block] @ shares).reshape(-1, n_models, n_configurations)
+        yield table.through_rule(means).swapaxes(1, 2)
+
+
+def _counts(parts: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each draw holds each item: (n_draws, items); every part keeps its size."""
+    counts = np.empty((n_draws, len(parts)))
+    for part in np.unique(parts):
+        own = np.flatnonzero(parts == part)
+        counts[:, own] = rng.multinomial(len(own), np.full(len(own), 1 / len(own)), size=n_draws)
+    return counts

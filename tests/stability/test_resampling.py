@@ -1,0 +1,93 @@
+"""Resampled items: moments of the bootstrap, items drawn whole and within parts, the drift of ρ."""
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+
+from benchtrust.errors import SchemaError
+from benchtrust.stability import flip_rates, item_scores, resampled_cells, resampling_band
+
+
+def binary(shape, seed):
+    return np.random.default_rng(seed).integers(0, 2, shape).astype(float)
+
+
+def drawn_cells(items, n_draws=4000, seed=0):
+    return np.concatenate(list(resampled_cells(items, n_draws, np.random.default_rng(seed))))
+
+
+def test_a_cells_spread_is_that_of_scipys_bootstrap():
+    cube = binary((2, 3, 25), 1)
+    drawn = drawn_cells(cube)
+    assert drawn.mean(axis=0) == pytest.approx(cube.mean(axis=2).T, abs=0.01)
+    theirs = bootstrap((cube[1, 2],), np.mean, n_resamples=4000, rng=np.random.default_rng(2))
+    assert drawn[:, 2, 1].std() == pytest.approx(theirs.standard_error, rel=0.05)
+
+
+def test_an_item_is_drawn_with_all_its_answers():
+    cube = np.repeat(binary((2, 1, 15), 2), 6, axis=1)
+    drawn = drawn_cells(cube, 200)
+    assert (drawn == drawn[:, :1]).all()
+    assert (resampling_band(cube, 200, np.random.default_rng(0)).per_pair == 0).all()
+
+
+def test_parts_keep_their_sizes():
+    cube = np.repeat(np.array([1.0] * 4 + [0.0] * 8)[None, None], 2, axis=0)
+    assert drawn_cells(item_scores(cube, parts=list("aaaabbbbbbbb")), 50) == pytest.approx(0.5)
+    assert drawn_cells(cube, 50).std() > 0.05
+
+
+def test_parity_follows_the_resampled_mean():
+    cube = binary((2, 1, 20), 3)
+    plain, folded = (drawn_cells(item_scores(cube, rule=rule), 100) for rule in ("mean", "parity"))
+    assert folded == pytest.approx(1 - 2 * abs(plain - 0.5))
+
+
+def test_rho_of_a_stable_order_drifts_up():
+    rng = np.random.default_rng(4)
+    better = (rng.random((2, 24, 40)) < np.array([0.55, 0.45])[:, None, None]).astype(float)
+    band = resampling_band(better, 300, rng)
+    table = band.quantiles()
+    assert band.observed.item() < 0.25
+    assert table["drift"].to_numpy() == pytest.approx(band.per_pair.mean() - band.observed.item())
+    assert table["drift"].iloc[0] > 0.03
+
+
+def test_the_band_of_the_largest_stands_below_the_pairs():
+    cube = binary((3, 12, 10), 5)
+    band = resampling_band(cube, 100, np.random.default_rng(0))
+    table = band.quantiles(0.1, 0.9)
+    rates = flip_rates(cube.mean(axis=2).T)
+    assert table["rho"].tolist() == [*rates["rho"], rates["rho"].max()]
+    assert table["model_a"].tolist() == [*rates["model_a"], ""]
+    assert (table["low"] <= table["high"]).all()
+    assert table["mean"].iloc[-1] == band.per_pair.max(axis=1).mean()
+
+
+def test_draws_follow_the_seed_and_not_the_block_size(monkeypatch):
+    cube = binary((3, 6, 10), 6)
+    whole, again = drawn_cells(cube, 30), drawn_cells(cube, 30)
+    assert (whole == again).all()
+    assert (whole != drawn_cells(cube, 30, seed=1)).any()
+    monkeypatch.setattr("benchtrust.stability.nulls._CHUNK", 7 * 18)
+    assert drawn_cells(cube, 30) == pytest.approx(whole)
+
+
+def test_configurations_must_share_their_items():
+    cube = binary((2, 3, 8), 7)
+    cube[:, 1, 4] = np.nan
+    with pytest.raises(SchemaError, match="Configurations 0 and 1 differ"):
+        resampling_band(cube, 10, np.random.default_rng(0))
+    cube[:, :, 4] = np.nan
+    assert resampling_band(cube, 10, np.random.default_rng(0)).per_pair.shape == (10, 1)
+
+
+def test_no_draw_is_no_band():
+    with pytest.raises(SchemaError, match="at least one"):
+        resampling_band(binary((2, 3, 4), 8), 0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("cube", [np.ones((2, 5, 6)), np.zeros((3, 1, 6)), np.zeros((2, 1, 1))])
+def test_constant_scores_have_no_width(cube):
+    table = resampling_band(cube, 20, np.random.default_rng(0)).quantiles()
+    assert (table[["rho", "low", "high", "drift"]] == 0).all(axis=None)
