@@ -124,9 +124,10 @@ def flip_rates(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> pd.DataFr
     Source: SafetyRepro (arXiv 2605.25492), the flip rate ρ_flip; ties count in |C| only.
     """
     table = score_table(scores)
-    lead = leads(table.to_numpy(), tie)
+    values = table.to_numpy()
     first, second = np.triu_indices(table.shape[1], 1)
-    n_plus, n_minus, n_tie = (lead == 1).sum(0), (lead == -1).sum(0), (lead == 0).sum(0)
+    counts = [_counts(values[:, [i]] - values[:, i + 1 :], tie) for i in range(table.shape[1] - 1)]
+    n_plus, n_minus, n_tie, n_missing = np.concatenate(counts, axis=1)
     rates = pd.DataFrame(
         {
             "model_a": table.columns[first],
@@ -134,12 +135,18 @@ def flip_rates(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> pd.DataFr
             "n_plus": n_plus,
             "n_minus": n_minus,
             "n_tie": n_tie,
-            "n_missing": np.isnan(lead).sum(0),
+            "n_missing": n_missing,
             "n": n_plus + n_minus + n_tie,
         }
     )
     fewer = rates[["n_plus", "n_minus"]].min(axis=1)
     return rates.assign(rho=fewer / rates["n"], disagreement=fewer / (rates["n_plus"] + rates["n_minus"]))
+
+
+def _counts(leads: np.ndarray, tie: float) -> np.ndarray:
+    """(4, P) configurations in which the first of a pair leads, the second does, they tie, one is missing."""
+    tied = np.abs(leads) <= tie
+    return np.array([(leads > tie).sum(0), (leads < -tie).sum(0), tied.sum(0), np.isnan(leads).sum(0)])
 
 
 def orderings(scores: pd.DataFrame | np.ndarray, tie: float = TIE) -> Orderings:
