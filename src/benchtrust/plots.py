@@ -294,28 +294,28 @@ def rates_by_tier(
 def null_histograms(
     draws: Mapping[str, "np.ndarray"], observed: Mapping[str, float], titles: Mapping[str, str]
 ) -> "Figure":
-    """Histograms of the flip rate of exchangeable models by benchmark, the observed rate as a line."""
+    """Histograms of the flip rate of exchangeable models, a row per benchmark; observed as a line."""
     import matplotlib.pyplot as plt
 
-    fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 2.9))
-    for ax, (benchmark, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+    size = (WIDTH, 0.9 + 0.75 * len(titles))
+    fig, axes = plt.subplots(len(titles), 1, sharex=True, sharey=True, figsize=size, squeeze=False)
+    for ax, (benchmark, title) in zip(axes[:, 0], titles.items(), strict=True):
         values, counts = np.unique(np.round(draws[benchmark], 9), return_counts=True)
         width = 0.8 * np.diff(values).min() if len(values) > 1 else 0.02
         ax.bar(values, counts / counts.sum(), width=width, color=MUTED, alpha=0.55)
         ax.axvline(observed[benchmark], color=INK, linewidth=2)
-        right = observed[benchmark] > 0.25
+        ax.set_ylabel(title, rotation=0, ha="right", va="center")
         ax.annotate(
-            f"observed {observed[benchmark]:.3f}",
+            f"{observed[benchmark]:.3f}",
             xy=(observed[benchmark], 1),
             xycoords=("data", "axes fraction"),
-            xytext=(-5 if right else 5, -3),
+            xytext=(5, -3),
             textcoords="offset points",
-            ha="right" if right else "left",
             va="top",
             fontsize=9.5,
         )
-        ax.set(title=title, xlabel="flip rate ρ of exchangeable models", xlim=(-0.02, 0.52))
-    np.atleast_1d(axes)[0].set_ylabel("share of draws")
+    axes[0, 0].set(xlim=(-0.02, 0.55), yticks=[])
+    axes[-1, 0].set_xlabel("flip rate ρ: exchangeable models (bars, share of draws), observed (line)")
     return fig
 
 
@@ -371,6 +371,33 @@ def design_lines(surface: "pd.DataFrame", benchmarks: Iterable[str], wanted: flo
         ax.set_title(name, fontsize=10.5)
     np.atleast_1d(axes)[0].set_ylabel("E ρ² of the models' means")
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=4, columnspacing=1.0)
+    return fig
+
+
+def path_scatter(paths: "pd.DataFrame", models: Sequence[str], titles: Mapping[str, str]) -> "Figure":
+    """Free-form against log-prob score of the same prompt, a panel per benchmark, a mark per cell.
+
+    Parameters
+    ----------
+    paths : frame of `stability.compare_paths`.
+    models : models in the order of the legend.
+    titles : benchmark → panel title.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(titles), sharex=True, sharey=True, figsize=(WIDTH, 2.9))
+    colors, markers = model_colors(models), model_markers(models)
+    for ax, (benchmark, title) in zip(np.atleast_1d(axes), titles.items(), strict=True):
+        ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        for model in models:
+            own = paths[(paths["benchmark"] == benchmark) & (paths["model"] == model)]
+            look = {"color": colors[model], "alpha": 0.8, "label": model}
+            ax.plot(own["logprob"], own["free_form"], markers[model], **look)
+        ax.set_title(title, fontsize=10.5)
+        ax.set(xlabel="log-probability", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
+    np.atleast_1d(axes)[0].set_ylabel("free-form, greedy")
+    handles = ax.get_legend_handles_labels()
+    fig.legend(*handles, loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.0)
     return fig
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchtrust import items, responses
 from benchtrust.errors import SchemaError, UnknownNameError
-from benchtrust.stability import compare_paths, option_scores, rescore
+from benchtrust.stability import compare_paths, option_scores, path_intervals, rescore
 
 RECORD = Path(__file__).parents[2] / "data" / "recorded" / "grid"
 LOGPROBS = [-4.0, -6.0, -9.0]
@@ -149,3 +149,23 @@ def test_items_of_one_path_and_other_decodings_do_not_enter():
         compare_paths(frame, decoding="t0.3")
     with pytest.raises(SchemaError, match="Several samples"):
         compare_paths(pd.concat([frame, frame[:1].assign(sample=1)]))
+
+
+def test_intervals_belong_to_the_differences_and_narrow_with_more_items():
+    rng = np.random.default_rng(4)
+    widths = []
+    for n in (10, 160):
+        right = rng.random((2, 2, n)) < [[[0.3], [0.8]], [[0.5], [0.5]]]
+        rows = [
+            row(f"i{i}", int(not hit), float(hit), path, model=f"m{m}", benchmark="toxigen", part=None)
+            for (m, p, i), hit in np.ndenumerate(right)
+            for path in [("logprob", "free_form")[p]]
+        ]
+        found = path_intervals(table(*rows), 400, np.random.default_rng(1))
+        plain = compare_paths(table(*rows))
+        assert found["difference"].tolist() == pytest.approx(plain["difference"].tolist())
+        assert (found["low"] <= found["difference"]).all()
+        assert (found["difference"] <= found["high"]).all()
+        widths.append((found["high"] - found["low"]).mean())
+    assert widths[1] < widths[0] / 2
+    assert found["low"][0] > 0 > found["low"][1]

@@ -12,7 +12,7 @@ from benchtrust.stability.generalizability import (
 )
 from benchtrust.stability.item_scores import ItemScores, item_scores, pool_decoding
 from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
-from benchtrust.stability.paths import Rescored, compare_paths, option_scores, rescore
+from benchtrust.stability.paths import Rescored, compare_paths, option_scores, path_intervals, rescore
 from benchtrust.stability.power import (
     detectable_differences,
     detectable_effect,
@@ -101,6 +101,7 @@ __all__ = [
     "noise_shares",
     "option_scores",
     "orderings",
+    "path_intervals",
     "pool_decoding",
     "proposition_checks",
     "qualitative_interaction",

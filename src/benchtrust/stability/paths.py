@@ -7,6 +7,9 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.responses import cell_means
+from benchtrust.stability.item_scores import item_scores
+from benchtrust.stability.resampling import resampled_cells
+from benchtrust.stability.summary import common_items
 
 NORMS = {
     "sum": ("option_logprobs", None),
@@ -169,3 +172,47 @@ def compare_paths(frame: pd.DataFrame, norm: str = "sum", decoding: str = "greed
     table.insert(6, "difference", table["free_form"] - table["logprob"])
     table["difference_parsed"] = table["free_form_parsed"] - table["logprob_parsed"]
     return table.reset_index()
+
+
+def path_intervals(
+    frame: pd.DataFrame,
+    n_draws: int,
+    rng: np.random.Generator,
+    norm: str = "sum",
+    decoding: str = "greedy",
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Differences of `compare_paths` with intervals from items drawn again, each comparison by itself.
+
+    Parameters
+    ----------
+    frame : responses, one sample an item; items that some cell lacks are left out.
+    n_draws, rng : draws of items with replacement within parts, and their source.
+    norm, decoding : as in `compare_paths`.
+    level : confidence, between 0 and 1.
+
+    Returns
+    -------
+    A row per benchmark, model, template and shots: difference (free-form minus log-prob), low, high.
+
+    Raises
+    ------
+    SchemaError, UnknownNameError : as `rescore` and `resampled_cells`.
+    """
+    rows = rescore(frame, norm).frame
+    rows = rows[(rows["scoring"] == "logprob") | (rows["decoding"] == decoding)]
+    rows = common_items(rows, rows["model"].unique())
+    tables = []
+    for benchmark, own in rows.groupby("benchmark", sort=True):
+        table = item_scores(own)
+        every = np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+        levels = table.configurations.to_frame(index=False).reset_index()
+        pairs = levels[levels["scoring"] != "logprob"].merge(
+            levels[levels["scoring"] == "logprob"], on=["template", "shots"], suffixes=("", "_logprob")
+        )
+        gaps = every[:, pairs["index"]] - every[:, pairs["index_logprob"]]
+        low, high = np.quantile(gaps[1:], [(1 - level) / 2, (1 + level) / 2], axis=0)
+        for k, model in enumerate(table.models):
+            found = {"difference": gaps[0, :, k], "low": low[:, k], "high": high[:, k]}
+            tables.append(pairs[["template", "shots"]].assign(benchmark=benchmark, model=model, **found))
+    return pd.concat(tables, ignore_index=True)[[*_PROMPT, "difference", "low", "high"]]
