@@ -12,7 +12,7 @@ import pytest
 
 from benchtrust.compendium import book, build, run_all
 from benchtrust.compendium.book import BookError
-from benchtrust.compendium.verdicts import Claim
+from benchtrust.compendium.claim_file import Claim
 
 pytestmark = pytest.mark.book
 

@@ -12,8 +12,9 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from benchtrust.compendium import Recorder, ledger
+from benchtrust.compendium.claim_file import Claim
 from benchtrust.compendium.claims_page import counts, css_class
-from benchtrust.compendium.verdicts import Claim, claims
+from benchtrust.compendium.verdicts import claims
 
 COLUMNS = ",".join(Claim.__dataclass_fields__)
 ROWS = """below,2605.25492,rates,It is low.,0.5,,other models,part/source:tab-rates:rho,,1,below,,,,Mind it.,

@@ -11,8 +11,9 @@ import pytest
 
 from benchtrust import compendium
 from benchtrust.compendium import Recorder, verdicts
+from benchtrust.compendium.claim_file import FILE, Claim, ClaimError, read
 from benchtrust.compendium.predicates import PREDICATES
-from benchtrust.compendium.verdicts import NOT_RUN, VERDICTS, Claim, ClaimError, claims, read
+from benchtrust.compendium.verdicts import NOT_RUN, VERDICTS, claims
 
 ROOT = Path(__file__).parents[2]
 TABLE = pd.DataFrame(
@@ -120,7 +121,7 @@ def test_the_reason_says_what_was_found_published_and_asked(
     project: Path, written: Callable[..., Path]
 ) -> None:
     assert judged(written({}))["reason"] == (
-        "Found 45.0 % (40.0 to 50.0); 30 items; published 47.9 %. Asked: within 10 % of 47.9 %. "
+        "Found 45.0 % (40.0 to 50.0); 30 items; published 47.9 %. Asked: within 10 points of 47.9 %. "
         "It holds over the whole interval. On other models than the paper's."
     )
     row = judged(written({"values": "2", "rows": "tier=full", "published": "", "predicate": "negative",
@@ -128,6 +129,11 @@ def test_the_reason_says_what_was_found_published_and_asked(
     assert row["found"] == "TruthfulQA 45.0 % (p = 0.01); BBQ 30.0 % (p = 0.2); 10 to 30 items"
     assert "no figure published" in row["reason"]
     assert row["reason"].endswith("At the paper's scale it needs a GPU.")
+    row = judged(written({"predicate": "between", "published": "20; 50", "values": "2", "rows": "tier=full",
+                          "uncertainty": ""}))  # fmt: skip
+    assert row["reason"].startswith(
+        "Found TruthfulQA 45.0, BBQ 30.0 %; 10 to 30 items; published 20 to 50 %."
+    )
     assert judged(written(UNTESTED | {"needs": "a GPU"}))["reason"] == "It needs a GPU."
 
 
@@ -305,9 +311,7 @@ def test_the_function_stays_callable_after_its_module_is_imported() -> None:
 
 def test_every_published_figure_of_safetyrepro_is_a_claim() -> None:
     found = {
-        paper: {
-            figure for claim in read(ROOT / verdicts.FILE) if claim.paper == paper for figure in claim.figures
-        }
+        paper: {figure for claim in read(ROOT / FILE) if claim.paper == paper for figure in claim.figures}
         for paper in ("2605.25492", "2605.28873")
     }
     grid = {"612", "48", "12", "27", "9", "4", "16", "108", "98"}

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from benchtrust import project
 from benchtrust.compendium import fingerprints, ledger, notebooks, profiles, verdicts
+from benchtrust.compendium.claim_file import FILE as CLAIMS
 from benchtrust.compendium.published import Places, build_folder, up_to_date
 from benchtrust.errors import BenchtrustError
 
@@ -92,7 +93,7 @@ def _wanted(profile: str) -> Iterator[tuple[str, bytes]]:
         yield f"{notebook}.ipynb", _page(places.executed)
         for path in places.results.iterdir():
             yield f"_results/{notebook}/{path.name}", path.read_bytes()
-    if (project.root() / verdicts.FILE).exists():
+    if (project.root() / CLAIMS).exists():
         judged = verdicts.claims(profile)
         yield "_results/claims.csv", judged.to_csv(index=False, lineterminator="\n").encode()
 

@@ -18,8 +18,9 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
 from benchtrust.compendium import provenance
+from benchtrust.compendium.claim_file import Claim
 from benchtrust.compendium.directives import anchor, recorded, recorded_number
-from benchtrust.compendium.verdicts import NOT_RUN, VERDICTS, Claim, published_text
+from benchtrust.compendium.verdicts import NOT_RUN, VERDICTS, published_text
 from benchtrust.errors import BenchtrustError, pick
 
 STAGED = "claims.csv"

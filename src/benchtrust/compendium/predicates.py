@@ -115,7 +115,7 @@ class Predicate:
     Attributes
     ----------
     judge : the function behind it.
-    phrase : how it is said; may hold ``{published}``, ``{first}``, ``{last}`` and ``{tolerance}``.
+    phrase : how it is said; may hold ``{published}`` and ``{tolerance}``.
     published : fewest and most published values that it takes.
     tolerance : whether it takes a tolerance.
     directional : whether a p-value can decide it: it asks on which side of a bound the values lie.
@@ -133,7 +133,7 @@ class Predicate:
 PREDICATES = {
     "equals": Predicate(equals, "equal to {published}"),
     "within": Predicate(within, "within {tolerance} of {published}", tolerance=True),
-    "between": Predicate(between, "from {first} to {last}, give or take {tolerance}", (2, 2), tolerance=True),
+    "between": Predicate(between, "from {published}, give or take {tolerance}", (2, 2), tolerance=True),
     "one of": Predicate(one_of, "one of {published}", (1, 99)),
     "at least": Predicate(at_least, "at least {published}", directional=True),
     "below": Predicate(below, "below {published}", directional=True),

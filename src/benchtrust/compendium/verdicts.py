@@ -1,98 +1,32 @@
 """Verdicts on published claims: `data/published/claims.csv` beside what the notebooks have recorded.
 
-One row a claim, every cell a text:
-
-==================  ===================================================================================
-id, paper, where    kebab-case name; arXiv id; what part of the paper it belongs to
-statement           the claim in our own words
-published, unit     the paper's figures, ``;`` between several; ``%`` and ``points`` are hundredths of what
-                    is recorded, any other unit is that of the record
-scale               what a test here would be about: same models, other models, mathematical
-artefact            ``notebook:name:column`` of a table or figure, ``notebook:name`` of a number
-rows, values        which rows of it (``column=value; …``), and how many values they must give
-predicate           what must hold, a word of `benchtrust.compendium.predicates`
-tolerance           in the unit, for the predicates that take one
-uncertainty         ``interval LOW HIGH`` or ``p COLUMN``: columns beside the value
-n                   column that says on how many items, configurations or cases a value rests
-note, needs         what to keep in mind; what a test would need, where there is none here
-==================  ===================================================================================
+The claims and their columns: `benchtrust.compendium.claim_file`.
 """
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from benchtrust import project
 from benchtrust.compendium import fingerprints, ledger, notebooks, profiles
+from benchtrust.compendium.claim_file import FORMAT, OTHER, SCALES, Claim, ClaimError, is_number, read
 from benchtrust.compendium.ledger import Artefact, Ledger
 from benchtrust.compendium.predicates import PREDICATES, Found
 from benchtrust.compendium.published import Places, build_folder
-from benchtrust.errors import BenchtrustError, UnknownNameError, fold, pick
+from benchtrust.errors import fold
 
-FILE = "data/published/claims.csv"
 REPRODUCED, IN_KIND = "reproduced", "reproduced in kind"
 NOT_REPRODUCED, UNDETERMINED = "not reproduced", "undetermined at this size"
 NOT_TESTABLE = "not testable here"
 VERDICTS = (REPRODUCED, IN_KIND, NOT_REPRODUCED, UNDETERMINED, NOT_TESTABLE)
 NOT_RUN = "not run"
 """Not a verdict: what the claim is judged by is not recorded."""
-OTHER = "other models"
-SCALES = {
-    "same models": "On the paper's own models.",
-    OTHER: "On other models than the paper's.",
-    "mathematical": "No model enters.",
-}
 ALPHA = 0.05
 """A value whose p-value is not below this may lie anywhere."""
 
 _HUNDREDTHS = ("%", "points")
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_PAPER = re.compile(r"\d{4}\.\d{5}")
-_REFERENCE = re.compile(r"([a-z0-9_]+/[a-z0-9_]+):([a-z0-9]+(?:-[a-z0-9]+)*)(?::([^:;=]+))?")
-_FORMAT = "notebook:name:column of a table or figure, notebook:name of a number"
-_SHOWN = 6
-
-
-class ClaimError(BenchtrustError, ValueError):
-    """A row of `claims.csv` that breaks the schema, or does not fit the artefact that it names."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One row of `claims.csv`, as it is written there."""
-
-    id: str
-    paper: str
-    where: str
-    statement: str
-    published: str
-    unit: str
-    scale: str
-    artefact: str
-    rows: str
-    values: str
-    predicate: str
-    tolerance: str
-    uncertainty: str
-    n: str
-    note: str
-    needs: str
-
-    @property
-    def figures(self) -> list[str]:
-        """The published values."""
-        return _split(self.published)
-
-    @property
-    def reference(self) -> tuple[str, str, str]:
-        """Notebook, artefact and column (empty for a number)."""
-        notebook, name, column = _REFERENCE.fullmatch(self.artefact).groups(default="")
-        return notebook, name, column
 
 
 @dataclass(frozen=True)
@@ -135,36 +69,6 @@ def claims(profile: str = profiles.PAPER, path: Path | None = None) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def read(path: Path | None = None) -> list[Claim]:
-    """Read and check a file of claims.
-
-    Raises
-    ------
-    ClaimError
-        All faults at once, by line: wrong columns, a name that is taken or malformed, an unknown predicate
-        or scale, a malformed artefact, a tolerance that is missing or not asked for.
-    """
-    path = path or project.root() / FILE
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8").fillna("")
-    except pd.errors.ParserError as error:
-        raise ClaimError(f"{path.name} is not a table: {error}.") from None
-    wanted = [field.name for field in fields(Claim)]
-    if list(frame.columns) != wanted:
-        raise ClaimError(
-            f"{path.name}: the columns are {', '.join(frame.columns)}; wanted: {', '.join(wanted)}."
-        )
-    found = [Claim(**row) for row in frame.to_dict("records")]
-    times = Counter(claim.id for claim in found)
-    faults = []
-    for line, claim in enumerate(found, start=2):
-        twice = [f"the id occurs {times[claim.id]} times"] if times[claim.id] > 1 else []
-        faults += [f"line {line}, {claim.id or 'no id'}: {fault}" for fault in (*twice, *_faults(claim))]
-    if faults:
-        raise ClaimError(f"{path.name}:\n" + "\n".join(faults))
-    return found
-
-
 def judge(claim: Claim, ledgers: Mapping[str, Ledger], profile: str) -> Judgement:
     """Work out the verdict on one claim from the artefact that it names."""
     if not claim.artefact:
@@ -180,81 +84,6 @@ def judge(claim: Claim, ledgers: Mapping[str, Ledger], profile: str) -> Judgemen
     return Judgement(kept if holds else NOT_REPRODUCED, shown, _reason(claim, shown, holds))
 
 
-# ------------------------------------------------------------------------------------------------- schema
-
-
-def _faults(claim: Claim) -> Iterator[str]:
-    if not _NAME.fullmatch(claim.id):
-        yield f"the id {claim.id!r} is not kebab-case"
-    if not _PAPER.fullmatch(claim.paper):
-        yield f"the paper {claim.paper!r} is no arXiv id, as in 2605.25492"
-    if not claim.where or not claim.statement:
-        yield "where and statement must be filled"
-    yield from _unknown(claim.scale, SCALES, "scale")
-    if claim.artefact:
-        yield from _test_faults(claim)
-    else:
-        if not claim.needs:
-            yield "without an artefact it must say what a test needs"
-        given = ("rows", "values", "predicate", "tolerance", "uncertainty", "n")
-        if extra := [name for name in given if getattr(claim, name)]:
-            yield f"{', '.join(extra)} given without an artefact"
-
-
-def _test_faults(claim: Claim) -> Iterator[str]:
-    if not (match := _REFERENCE.fullmatch(claim.artefact)):
-        yield f"the artefact {claim.artefact!r} is not {_FORMAT}"
-    elif not match[3] and (claim.rows or claim.uncertainty or claim.n or claim.values != "1"):
-        yield "a number has one value and no rows, uncertainty or n"
-    if not claim.values.isdigit() or int(claim.values) < 1:
-        yield f"values is {claim.values!r}; write how many values are judged"
-    if not all(re.fullmatch(r"[^=]+=[^=]+", part) for part in _split(claim.rows)):
-        yield f"the rows {claim.rows!r} are not column=value; column=value"
-    if unknown := list(_unknown(claim.predicate, PREDICATES, "predicate")):
-        yield from unknown
-    else:
-        yield from _predicate_faults(claim)
-
-
-def _predicate_faults(claim: Claim) -> Iterator[str]:
-    predicate = PREDICATES[claim.predicate]
-    fewest, most = predicate.published
-    if not fewest <= len(claim.figures) <= most:
-        wanted = fewest if fewest == most else f"{fewest} or more"
-        yield f"{len(claim.figures)} published values; {claim.predicate!r} takes {wanted}"
-    if claim.predicate != "largest" and not all(map(_is_number, claim.figures)):
-        yield f"the published value {claim.published!r} is not a number"
-    if predicate.tolerance and not (_is_number(claim.tolerance) and float(claim.tolerance) >= 0):
-        yield f"the tolerance is {claim.tolerance!r}; {claim.predicate!r} needs one, zero or more"
-    if claim.tolerance and not predicate.tolerance:
-        yield f"{claim.predicate!r} takes no tolerance"
-    if claim.values.isdigit() and int(claim.values) < predicate.values:
-        yield f"{claim.predicate!r} takes {predicate.values} values or more"
-    if claim.uncertainty and not re.fullmatch(r"interval \S+ \S+|p \S+", claim.uncertainty):
-        yield f"the uncertainty {claim.uncertainty!r} is neither 'interval LOW HIGH' nor 'p COLUMN'"
-    if claim.uncertainty.startswith("p ") and not predicate.directional:
-        yield f"a p-value cannot decide {claim.predicate!r}: give an interval"
-
-
-def _unknown(name: str, valid: Iterable[str], what: str) -> Iterator[str]:
-    if name not in valid:
-        try:
-            yield f"unknown {what} {name!r}; write {pick(name, valid, what)!r}"
-        except UnknownNameError as error:
-            yield str(error)
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(";") if part.strip()]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
 # ------------------------------------------------------------------------------------------------- values
 
 
@@ -263,12 +92,12 @@ def _find(claim: Claim, ledgers: Mapping[str, Ledger], profile: str) -> tuple[Fo
     artefact = _artefact(claim, ledgers, profile)
     column = claim.reference[2]
     if (artefact.kind == "number") != (not column):
-        raise ClaimError(f"{claim.id}: {artefact.name} is a {artefact.kind}: write {_FORMAT}.")
+        raise ClaimError(f"{claim.id}: {artefact.name} is a {artefact.kind}: write {FORMAT}.")
     if artefact.kind == "number":
         if isinstance(artefact.value, str):
             raise _NotRunError(f"{artefact.name} is recorded as {artefact.value!r}, not as a number.")
         value = np.array([_unit(claim) * artefact.value])
-        return Found(("",), value, value, value), _figure(value[0], claim.unit)
+        return Found(("",), value, value, value), _with_unit(_plain(value[0], claim.unit), claim.unit)
     frame = _chosen_rows(claim, _data(claim, artefact, profile), artefact)
     value = _unit(claim) * _numbers(claim, frame, column, artefact)
     low, high, spread = _ranges(claim, frame, value, artefact)
@@ -302,10 +131,9 @@ def _data(claim: Claim, artefact: Artefact, profile: str) -> pd.DataFrame:
 
 
 def _chosen_rows(claim: Claim, frame: pd.DataFrame, artefact: Artefact) -> pd.DataFrame:
-    for part in _split(claim.rows):
-        name, wanted = part.split("=")
+    for name, wanted in claim.conditions:
         column = _column(claim, frame, name, artefact)
-        if pd.api.types.is_numeric_dtype(column) and _is_number(wanted):
+        if pd.api.types.is_numeric_dtype(column) and is_number(wanted):
             frame = frame[np.isclose(column.astype(float), float(wanted))]
         else:
             frame = frame[column.astype(str).map(fold) == fold(wanted)]
@@ -367,12 +195,17 @@ def _labels(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _shown(claim: Claim, labels: tuple[str, ...], value: np.ndarray, spread: list[str], size: str) -> str:
-    figures = [_figure(v, claim.unit) + s for v, s in zip(value, spread, strict=True)]
-    each = [f"{label} {figure}".strip() for label, figure in zip(labels, figures, strict=True)]
-    if len(each) > _SHOWN:
-        low, high = _plain(value.min(), claim.unit), _figure(value.max(), claim.unit)
-        each = [f"{len(each)} values from {low} to {high}"]
-    return "; ".join([*each, size] if size else each)
+    plain = [_plain(v, claim.unit) for v in value]
+    if any(spread):
+        figures = [_with_unit(v, claim.unit) + s for v, s in zip(plain, spread, strict=True)]
+        text = "; ".join(_labelled(labels, figures))
+    else:
+        text = _with_unit(", ".join(_labelled(labels, plain)), claim.unit)
+    return f"{text}; {size}" if size else text
+
+
+def _labelled(labels: tuple[str, ...], texts: list[str]) -> list[str]:
+    return [f"{label} {text}".strip() for label, text in zip(labels, texts, strict=True)]
 
 
 def _size(claim: Claim, frame: pd.DataFrame, artefact: Artefact) -> str:
@@ -400,27 +233,20 @@ def _reason(claim: Claim, shown: str, holds: bool | None) -> str:
 
 def criterion(claim: Claim) -> str:
     """What the predicate asks, in words."""
-    figures = claim.figures or [""]
     return PREDICATES[claim.predicate].phrase.format(
         published=published_text(claim),
-        first=figures[0],
-        last=_with_unit(figures[-1], claim.unit),
-        tolerance=_with_unit(claim.tolerance, claim.unit),
+        tolerance=_with_unit(claim.tolerance, "points" if claim.unit == "%" else claim.unit),
     )
 
 
 def published_text(claim: Claim) -> str:
     """The published values with their unit; of a label it is left out."""
-    text = ", ".join(claim.figures)
+    text = (" to " if claim.predicate == "between" else ", ").join(claim.figures)
     return text if claim.predicate == "largest" else _with_unit(text, claim.unit)
 
 
 def _unit(claim: Claim) -> float:
     return 100.0 if claim.unit in _HUNDREDTHS else 1.0
-
-
-def _figure(value: float, unit: str) -> str:
-    return _with_unit(_plain(value, unit), unit)
 
 
 def _plain(value: float, unit: str) -> str:
