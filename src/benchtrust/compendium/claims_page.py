@@ -158,7 +158,7 @@ def _notes(claim: Claim) -> list[nodes.paragraph]:
 
 
 def _text(text: str, *classes: str) -> nodes.paragraph:
-    return nodes.paragraph("", text, classes=list(classes))
+    return nodes.paragraph("", text.replace(" %", "\N{NO-BREAK SPACE}%"), classes=list(classes))
 
 
 def resolve(
