@@ -1,8 +1,10 @@
 """A small whole project built into a book by the same functions, and what must never be published."""
 
+import csv
 import hashlib
 import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import nbformat
@@ -10,6 +12,7 @@ import pytest
 
 from benchtrust.compendium import book, build, run_all
 from benchtrust.compendium.book import BookError
+from benchtrust.compendium.claim_file import Claim
 
 pytestmark = pytest.mark.book
 
@@ -38,6 +41,13 @@ Scores *fall* with $c$.
 :columns: cell, score
 The same scores.
 ```"""
+CLAIMS = """# Claims
+
+```{claims}
+All claims.
+```
+"""
+CLAIM = "{id},2605.25492,scores,It falls.,{published},,{scale},part/shown:score-drop,,1,equals,,,,,\n"
 INDEX = "# A small book\n\nThe score drops by {number}`score-drop`.\n"
 
 
@@ -55,11 +65,20 @@ def write_notebook(path: Path, code: str) -> None:
 
 @pytest.fixture
 def small_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for folder in ("notebooks/part", "data/recorded", "profiles", "book/_static"):
+    for folder in ("notebooks/part", "data/recorded", "data/published", "profiles", "book/_static"):
         (tmp_path / folder).mkdir(parents=True)
     for name in ("_config.yml", "requirements.lock", "book/_static/logo.svg", "book/_static/favicon.svg"):
         shutil.copy(ROOT / name, tmp_path / name)
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n  - file: part/shown\n")
+    (tmp_path / "_toc.yml").write_text(
+        "format: jb-book\nroot: index\nchapters:\n  - file: part/shown\n  - file: claims\n"
+    )
+    (tmp_path / "book/claims.md").write_text(CLAIMS)
+    columns = ",".join(field.name for field in fields(Claim))
+    rows = [
+        CLAIM.format(id="drop", published=0.25, scale="other models"),
+        CLAIM.format(id="no-drop", published=0, scale="mathematical"),
+    ]
+    (tmp_path / "data/published/claims.csv").write_text(f"{columns}\n{''.join(rows)}")
     (tmp_path / "book/index.md").write_text(INDEX)
     (tmp_path / "book/references.bib").write_text("")
     (tmp_path / "profiles/paper.toml").write_text("")
@@ -130,6 +149,13 @@ def check_pages(site: Path) -> None:
     start = (site / "index.html").read_text()
     assert 'href="part/shown.html#number-score-drop"' in start
     assert ">0.25</span>" in start
-    for text in (page, start):
+    claims = (site / "claims.html").read_text()
+    assert claims.count('href="part/shown.html#number-score-drop"') == 2
+    (table,) = site.glob("_downloads/*/claims.csv")
+    assert [row["verdict"] for row in csv.DictReader(table.open())] == [
+        "reproduced in kind",
+        "not reproduced",
+    ]
+    for text in (page, start, claims):
         assert "unpkg" not in text
         assert "jsdelivr" not in text

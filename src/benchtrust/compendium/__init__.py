@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from benchtrust.compendium.book import build
     from benchtrust.compendium.checks import check
     from benchtrust.compendium.runner import run
+    from benchtrust.compendium.verdicts import claims
 
-__all__ = ["Recorder", "build", "check", "run", "run_all"]
+__all__ = ["Recorder", "build", "check", "claims", "run", "run_all"]
 
-_HOMES = {"build": "book", "check": "checks", "run": "runner", "run_all": "batch"}
+_HOMES = {"build": "book", "check": "checks", "claims": "verdicts", "run": "runner", "run_all": "batch"}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,12 +11,13 @@ from pathlib import Path
 from rich.text import Text
 
 from benchtrust import project
-from benchtrust.compendium import fingerprints, ledger, notebooks, profiles
+from benchtrust.compendium import fingerprints, ledger, notebooks, profiles, verdicts
+from benchtrust.compendium.claim_file import FILE as CLAIMS
 from benchtrust.compendium.published import Places, build_folder, up_to_date
 from benchtrust.errors import BenchtrustError
 
 CONFIGURATION = ("_config.yml", "_toc.yml", fingerprints.LOCK)
-BUILDERS = ("book", "directives", "ledger", "offline", "provenance")
+BUILDERS = ("book", "claims_page", "directives", "ledger", "offline", "provenance")
 """Modules of the compendium that shape pages."""
 
 
@@ -81,7 +82,7 @@ def stage(profile: str) -> dict[str, str]:
 
 
 def _wanted(profile: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the book's source: prose, executed notebooks, results."""
+    """Names and contents of the book's source: prose, executed notebooks, results, verdicts on claims."""
     prose = project.root() / "book"
     for path in prose.rglob("*"):
         name = path.relative_to(prose)
@@ -92,6 +93,9 @@ def _wanted(profile: str) -> Iterator[tuple[str, bytes]]:
         yield f"{notebook}.ipynb", _page(places.executed)
         for path in places.results.iterdir():
             yield f"_results/{notebook}/{path.name}", path.read_bytes()
+    if (project.root() / CLAIMS).exists():
+        judged = verdicts.claims(profile)
+        yield "_results/claims.csv", judged.to_csv(index=False, lineterminator="\n").encode()
 
 
 def _page(executed: Path) -> bytes:

@@ -258,4 +258,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", drop_repeated_ids)
     provenance.setup_nodes(app)
     app.setup_extension("benchtrust.compendium.offline")
+    app.setup_extension("benchtrust.compendium.claims_page")
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,90 @@
+"""The page of claims as a reader uses it: whole without scripts, chosen from with them, cards on a phone."""
+
+import csv
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.book
+
+CLAIMS = Path(__file__).parents[2] / "data/published/claims.csv"
+PHONE = {"width": 390, "height": 844}
+
+
+def ids() -> list[str]:
+    with CLAIMS.open(encoding="utf-8") as stream:
+        return [row["id"] for row in csv.DictReader(stream)]
+
+
+def shown(page: Page) -> list[str]:
+    """Ids of the rows that can be seen."""
+    rows = page.locator(".claims-table tbody tr").all()
+    return [str(row.get_attribute("id")).removeprefix("claim-") for row in rows if row.is_visible()]
+
+
+def test_without_scripts_every_claim_stands_in_the_table(browser: Browser, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/claims.html")
+    assert shown(page) == ids()
+    assert page.locator(".claims button, .claims input").count() == 0
+    context.close()
+
+
+def test_claims_are_chosen_by_verdict_and_by_words(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/claims.html")
+    status = page.get_by_role("status")
+    total = len(ids())
+    assert shown(page) == ids()
+    button = page.locator(".claims-counts button").first
+    number, verdict = button.inner_text().split(" ", 1)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert len(shown(page)) == int(number)
+    assert {row.inner_text() for row in page.locator("tr:visible .claim-verdict").all()} == {verdict}
+    assert status.inner_text() == f"{number} of {total} claims shown"
+    button.click()
+    assert shown(page) == ids()
+    page.get_by_role("searchbox", name="Show claims that hold these words").fill("one-line-TEST nothing")
+    assert shown(page) == []
+    page.get_by_role("searchbox", name="Show claims that hold these words").fill("PROP-RANGE")
+    assert shown(page) == ["prop-range"]
+    page.close()
+
+
+def test_the_counts_add_up(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/claims.html")
+    counted = [int(b.inner_text().split()[0]) for b in page.locator(".claims-counts button").all()]
+    assert sum(counted) == len(ids())
+    page.close()
+
+
+def test_on_a_phone_a_claim_is_a_card_that_fits(browser: Browser, site: str) -> None:
+    context = browser.new_context(viewport=PHONE)
+    page = context.new_page()
+    page.goto(f"{site}/claims.html")
+    table = page.locator(".claims-table").bounding_box()
+    assert table is not None
+    assert table["x"] + table["width"] <= PHONE["width"]
+    cells = [cell.bounding_box() for cell in page.locator("#claim-grid-cells td").all()]
+    assert all(above["y"] + above["height"] <= below["y"] + 1 for above, below in pairwise(cells))
+    page.locator(".claims-counts button").first.click()
+    assert 0 < len(shown(page)) < len(ids())
+    context.close()
+
+
+def test_a_verdict_in_the_text_leads_to_its_row(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/limits_safetyrepro.html")
+    link = page.locator("main a[href*='claims.html#claim-']").first
+    verdict = link.inner_text()
+    link.click()
+    row = page.locator(":target")
+    row.wait_for(state="visible")
+    assert row.locator(".claim-verdict").inner_text() == verdict
+    page.close()
