@@ -263,16 +263,16 @@ def test_e_rho2_of_one_facet_has_feldt_s_exact_interval():
     assert found["phi_low"] < found["phi"] < found["phi_high"]
 
 
-@pytest.mark.parametrize("variance", [0.05, 1.0])
-def test_intervals_of_three_models_cover_and_are_wide(variance):
+def test_intervals_of_three_models_cover_and_are_wide():
+    variance = 0.3
     variances = {("m",): variance, ("i",): 0.5, ("m", "i"): 0.3, ("m", "t"): 0.05, ("m", "i", "t"): 0.8}
     rng = np.random.default_rng(3)
     universe = variance / (variance + 0.3 / 12 + 0.05 / 4 + 0.8 / 48)
     covered, reach = [], []
-    for _ in range(100):
+    for _ in range(200):
         study = g_study(simulated({"m": 3, "i": 12, "t": 4}, variances, rng), ["m", "i", "t"])
-        model = component_intervals(study, 400, rng, level=0.9).iloc[0]
-        surface = d_study_intervals(study, {}, 400, rng, level=0.9).iloc[0]
+        model = component_intervals(study, 300, rng, level=0.9).iloc[0]
+        surface = d_study_intervals(study, {}, 300, rng, level=0.9).iloc[0]
         covered.append(
             [
                 model["low"] <= variance <= model["high"],
@@ -280,7 +280,7 @@ def test_intervals_of_three_models_cover_and_are_wide(variance):
             ]
         )
         reach.append(model["high"] / max(model["component"], 1e-9))
-    assert (np.mean(covered, axis=0) > 0.84).all()
+    assert ((np.mean(covered, axis=0) > 0.85) & (np.mean(covered, axis=0) < 0.97)).all()
     assert np.median(reach) > 15
 
 

@@ -137,7 +137,7 @@ def share_bootstrap(
     noise of a source is the mean, over the draws, of the sum of squares that drawn minus observed cell scores
     have on it. Where a cell score is a mean (or a mean over parts), ss is in expectation what it would be
     over all items that could be asked, plus this noise; for the residual: interaction plus noise. By
-    ``parity`` this holds only roughly.
+    ``parity`` the noise comes out too high (1.2 to 2.2 times in simulations): folding at .5 hides part of it.
 
     Parameters
     ----------
@@ -161,8 +161,8 @@ def share_bootstrap(
     - systematic : ss - ss_noise over its sum, the share without this noise. Where noise is nearly all, it may
       lie outside [0, 1]; NaN where noise exceeds the total.
     - systematic_low, systematic_high : interval for it, cut to [0, 1]: quantiles of the draws less twice the
-      noise; a draw with nothing left counts as 0 in the lower end and as 1 in the upper. Conservative: in
-      simulations with 10 to 100 binary items coverage was at least nominal, and intervals wide.
+      noise; a draw with nothing left counts as 0 in the lower end and as 1 in the upper. In simulations with
+      10 to 100 binary items, 95 % intervals covered in .93 to 1.00 of the cases; with 10 items most are wide.
 
     ``.attrs["n_constant"]`` is the number of draws without variance, which enter no band.
 
