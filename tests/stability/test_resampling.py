@@ -1,11 +1,12 @@
 """Resampled items: moments of the bootstrap, items drawn whole and within parts, the drift of ρ."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import bootstrap
 
 from benchtrust.errors import SchemaError
-from benchtrust.stability import flip_rates, item_scores, resampled_cells, resampling_band
+from benchtrust.stability import cell_errors, flip_rates, item_scores, resampled_cells, resampling_band
 
 
 def binary(shape, seed):
@@ -91,3 +92,21 @@ def test_no_draw_is_no_band():
 def test_constant_scores_have_no_width(cube):
     table = resampling_band(cube, 20, np.random.default_rng(0)).quantiles()
     assert (table[["rho", "low", "high", "drift"]] == 0).all(axis=None)
+
+
+def test_errors_of_cells_are_those_of_their_means_benchmark_by_benchmark():
+    rows = [
+        {"benchmark": name, "model": f"m{m}", "template": t, "shots": 0, "decoding": "greedy",
+         "scoring": "free_form", "item_id": f"i{i}", "sample": 0, "outcome": "scored",
+         "score": float(score), "cell_id": f"{name}{m}{t}"}
+        for name, n in (("toxigen", 12), ("truthfulqa", 30))
+        for (m, t, i), score in np.ndenumerate(binary((2, 2, n), n))
+        for t in [["minimal", "role"][t]]
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    errors = cell_errors(frame, 4000, np.random.default_rng(1))
+    assert len(errors) == 8
+    for row in errors.itertuples():
+        own = frame[(frame["benchmark"] == row.benchmark) & (frame["model"] == row.model)]
+        scores = own.loc[own["template"] == row.template, "score"]
+        assert row.error == pytest.approx(scores.std(ddof=0) / len(scores) ** 0.5, rel=0.06)

@@ -21,7 +21,12 @@ from benchtrust.stability.power import (
     items_needed,
 )
 from benchtrust.stability.propositions import proposition_checks
-from benchtrust.stability.resampling import ResamplingBand, resampled_cells, resampling_band
+from benchtrust.stability.resampling import (
+    ResamplingBand,
+    cell_errors,
+    resampled_cells,
+    resampling_band,
+)
 from benchtrust.stability.reversals import (
     McNemar,
     compare_cells,
@@ -72,6 +77,7 @@ __all__ = [
     "Reversal",
     "SmallestChange",
     "agreement_from_rates",
+    "cell_errors",
     "choose",
     "common_items",
     "compare_cells",

@@ -83,6 +83,31 @@ def resampling_band(
     return ResamplingBand(table.pairs, observed, np.concatenate(drawn))
 
 
+def cell_errors(frame: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Standard error of each cell's score from the choice of its items.
+
+    Parameters
+    ----------
+    frame : responses of two models or more, any number of benchmarks; all cells of one the same items.
+    n_draws, rng : draws of items with replacement within parts, and their source.
+
+    Returns
+    -------
+    Columns benchmark, model, the levels of the configuration, and error: the standard deviation over draws.
+
+    Raises
+    ------
+    SchemaError, UnknownNameError : as `resampled_cells`.
+    """
+    tables = []
+    for benchmark, own in frame.groupby("benchmark", sort=True):
+        table = item_scores(own)
+        errors = np.concatenate([*resampled_cells(table, n_draws, rng)]).std(axis=0)
+        wide = pd.DataFrame(errors, index=table.configurations, columns=pd.Index(table.models, name="model"))
+        tables.append(wide.stack().rename("error").reset_index().assign(benchmark=benchmark))
+    return pd.concat(tables, ignore_index=True)
+
+
 def resampled_cells(
     items: ItemScores | np.ndarray | pd.DataFrame, n_draws: int, rng: np.random.Generator
 ) -> Iterator[np.ndarray]:
