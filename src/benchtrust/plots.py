@@ -401,6 +401,32 @@ def path_scatter(paths: "pd.DataFrame", models: Sequence[str], titles: Mapping[s
     return fig
 
 
+def score_ranges(told: "pd.DataFrame", models: Sequence[str]) -> "Figure":
+    """Reported score of each model, and a line over its range, a group per benchmark.
+
+    Parameters
+    ----------
+    told : columns benchmark, model, score, low, high.
+    models : models in the order within a group, from the top.
+    """
+    import matplotlib.pyplot as plt
+
+    benchmarks = list(dict.fromkeys(told["benchmark"]))
+    fig, ax = plt.subplots(figsize=(WIDTH, 1.2 + 0.62 * len(benchmarks)))
+    colors, markers = model_colors(models), model_markers(models)
+    for i, model in enumerate(models):
+        own = told[told["model"] == model].set_index("benchmark").loc[benchmarks]
+        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * 0.22
+        ax.hlines(heights, own["low"], own["high"], color=colors[model], linewidth=2.5, alpha=0.6)
+        ax.plot(own["score"], heights, markers[model], color=colors[model], markersize=7, label=model)
+    ax.set_yticks(range(len(benchmarks)), benchmarks)
+    ax.set(xlim=(-0.03, 1.03), xlabel="score")
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    fig.legend(loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.0)
+    return fig
+
+
 def specification_curve(curve: "pd.DataFrame", alpha: float) -> "Figure":
     """Gap of a pair in each configuration, sorted, with intervals; below, the levels of each configuration.
 

@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 
 from benchtrust.errors import SchemaError, UnknownNameError
+from benchtrust.responses import CONFIGURATION, score_matrix
 from benchtrust.stability import (
     choose,
     common_items,
     complete,
+    disclosure,
     flip_rates,
     flip_table,
     majority,
@@ -133,3 +135,17 @@ def test_the_widest_reversal_of_each_pair_is_named_and_others_stay_empty() -> No
     assert first.ahead != first.behind
     assert all(row.ahead == row.behind == "" and np.isnan(row.lead_a) for row in others)
     assert len(others) == 2
+
+
+def test_what_a_leaderboard_shows_and_what_it_leaves_out() -> None:
+    table = cells({"bbq": {"a": [0.5, 0.9, 0.9], "b": [0.5, 0.1, 0.1], "c": [0.6, 0.3, 0.3]}})
+    table = table.assign(n_unparsed=1, n_truncated=0, n=4)
+    first = dict(zip(CONFIGURATION, score_matrix(table).index[0], strict=True))
+    told = disclosure(table, ["a", "b", "c"], first).set_index("model")
+    assert told["score"].tolist() == [0.5, 0.5, 0.6]
+    assert told["rank"].tolist() == [2, 2, 1]
+    assert told[["rank_low", "rank_high"]].to_numpy().tolist() == [[1, 2], [2, 3], [1, 2]]
+    assert told[["low", "high"]].to_numpy().tolist() == [[0.5, 0.9], [0.1, 0.5], [0.3, 0.6]]
+    assert (told["unread"] == 0.25).all()
+    with pytest.raises(SchemaError, match="bbq has no cells at minimal, 99"):
+        disclosure(table, ["a", "b", "c"], first | {"template": "minimal", "shots": 99})

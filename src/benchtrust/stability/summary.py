@@ -1,6 +1,6 @@
 """Flip rates of every benchmark at once, as a reader of a table wants them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -89,6 +89,62 @@ def widest_reversals(cells: pd.DataFrame, models: Sequence[str], tie: float = TI
                 row = [ahead, found.lead_a, behind, found.lead_b]
             rows.append([benchmark, a, b, *row])
     return pd.DataFrame(rows, columns=["benchmark", "model_a", "model_b", *REVERSAL])
+
+
+def disclosure(
+    cells: pd.DataFrame, models: Sequence[str], reported: Mapping[str, str | int], tie: float = TIE
+) -> pd.DataFrame:
+    """A model's score in one reported configuration, and how far it and its rank move over all others.
+
+    Parameters
+    ----------
+    cells : output of `responses.cell_means`, in configurations that all `models` have.
+    reported : axis → level. On a benchmark without that scoring, its log-prob configuration with the same
+        template and shots is taken.
+    tie : models whose scores are this close share the better rank.
+
+    Returns
+    -------
+    A row per benchmark and model: score, rank (1 = best) and unread (share of answers without a choice) as
+    reported; low, high, rank_low, rank_high over the configurations.
+
+    Raises
+    ------
+    SchemaError : the configuration is not among the cells of a benchmark.
+    """
+    tables = []
+    for benchmark, own in cells.groupby("benchmark", sort=False):
+        scores = score_matrix(own)[list(models)]
+        ahead = [[(row > row[m] + tie).sum() + 1 for m in models] for _, row in scores.iterrows()]
+        ranks = pd.DataFrame(ahead, index=scores.index, columns=scores.columns)
+        place = _place(scores.index, reported, benchmark)
+        unread = own.assign(unread=(own["n_unparsed"] + own["n_truncated"]) / own["n"])
+        tables.append(
+            pd.DataFrame(
+                {
+                    "benchmark": benchmark,
+                    "model": list(models),
+                    "score": scores.loc[place].to_numpy(),
+                    "rank": ranks.loc[place].to_numpy(),
+                    "low": scores.min().to_numpy(),
+                    "high": scores.max().to_numpy(),
+                    "rank_low": ranks.min().to_numpy(),
+                    "rank_high": ranks.max().to_numpy(),
+                    "unread": score_matrix(unread, "unread").loc[place, list(models)].to_numpy(),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def _place(index: pd.MultiIndex, reported: Mapping[str, str | int], benchmark: str) -> tuple:
+    """The reported configuration, or that of log-prob scoring with the same prompt."""
+    wanted = tuple(reported[axis] for axis in index.names)
+    scored = dict(reported) | {"decoding": "none", "scoring": "logprob"}
+    for place in (wanted, tuple(scored[axis] for axis in index.names)):
+        if place in index:
+            return place
+    raise SchemaError(f"{benchmark} has no cells at {', '.join(map(str, wanted))}.")
 
 
 def complete(frame: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
