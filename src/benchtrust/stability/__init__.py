@@ -61,6 +61,7 @@ from benchtrust.stability.variance import (
     share_draws,
     variance_shares,
 )
+from benchtrust.stability.variants import compare_variants, turned_leaders
 from benchtrust.stability.verdicts import verdicts
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "common_items",
     "compare_cells",
     "compare_paths",
+    "compare_variants",
     "complete",
     "component_intervals",
     "component_kinds",
@@ -123,6 +125,7 @@ __all__ = [
     "share_draws",
     "smallest_change",
     "specification_curve",
+    "turned_leaders",
     "unparsed_leaders",
     "variance_shares",
     "verdicts",
