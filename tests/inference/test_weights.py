@@ -13,7 +13,7 @@ import pytest
 from benchtrust.errors import BenchtrustError, DataFileError, UnknownNameError
 from benchtrust.inference import catalogue, entry, load, weights
 from benchtrust.inference import model as loading
-from benchtrust.inference.catalogue import ModelEntry
+from benchtrust.inference.catalogue import ModelEntry, short_names
 
 PARTS = [b"GGUF one, " * 200, b"two, " * 900, b"three." * 500]
 WHOLE = b"".join(PARTS)
@@ -28,6 +28,7 @@ TINY = ModelEntry(
 
 def test_entries_are_well_formed():
     assert len(catalogue()) >= 9
+    assert len(set(short_names().values())) == len(catalogue())
     for name, model in catalogue().items():
         assert name == model.name
         assert model.licence

