@@ -198,6 +198,11 @@ def test_leaders_by_how_unparsed_answers_count(a, b, as_wrong, left_out, bounds,
     assert row["lead_low"] <= row["lead_high"]
 
 
+def test_bounds_of_a_lead_run_from_all_wrong_against_all_right():
+    row = unparsed_leaders(cell_means(responses({"a": "ruww", "b": "rruw"})), "a", "b").iloc[0]
+    assert (row["lead_low"], row["lead_high"]) == (0.25 - 0.75, 0.5 - 0.5)
+
+
 @quick
 @given(st.lists(st.tuples(*[st.text("rwu", min_size=4, max_size=4)] * 2), min_size=1, max_size=4))
 def test_a_flip_that_hangs_on_unparsed_answers_has_a_configuration_that_changes(cells):
