@@ -104,7 +104,7 @@ def test_parity_has_a_curve_too():
     curve = specification_curve(
         item_scores(binary((2, 4, 12), 6), rule="parity"), 0, 1, 50, np.random.default_rng(0)
     )
-    assert set(curve["test"]) == {"item bootstrap"}
+    assert set(curve["test"]) == {"sign flips of folded items"}
 
 
 def brute_force(scores, a, b):

@@ -105,7 +105,7 @@ def test_too_few_draws_to_reach_alpha_are_refused():
     with pytest.raises(ValueError, match="give at least 720"):
         verdicts(items, 719, np.random.default_rng(0))
     table = verdicts(items, 720, np.random.default_rng(0))
-    assert set(table["test"]) == {"item bootstrap"}
+    assert set(table["test"]) == {"sign flips of folded items"}
     with pytest.raises(ValueError, match="give at least 40"):
         verdicts(np.zeros((2, 3, 4)), 39, np.random.default_rng(0))
 
