@@ -39,6 +39,8 @@ def test_responses_give_the_scores_of_cell_means(benchmark):
         table.cells, score_matrix(cell_means(frame)), check_names=False, check_exact=False
     )
     assert table.weights.sum(axis=1) == pytest.approx(1)
+    added = table.added.sum(axis=0)
+    assert added == pytest.approx(table.cells.to_numpy().T)
     assert item_scores(table) is table
 
 

@@ -164,7 +164,7 @@ def test_plain_means_of_right_and_wrong_answers_get_mcnemar():
         (binary((2, 3, 8), 4), {"parts": list("aabbccdd")}, "mid-p McNemar"),
         (binary((2, 3, 8), 4), {"parts": list("aaabbbbb")}, "sign flips of items"),
         (binary((2, 3, 8), 4) / 2, {}, "sign flips of items"),
-        (binary((2, 3, 8), 4), {"rule": "parity"}, "item bootstrap"),
+        (binary((2, 3, 8), 4), {"rule": "parity"}, "sign flips of folded items"),
     ],
 )
 def test_the_benchmarks_rule_picks_the_test(cube, options, test):
@@ -217,23 +217,27 @@ def test_the_mean_lead_is_a_paired_test_of_item_means():
     assert one == pytest.approx(mcnemar(cube[0, 0], cube[1, 0]).p, abs=0.01)
 
 
-def test_bootstrap_of_parity_follows_the_delta_method_with_many_items():
+@pytest.mark.parametrize("right", [(0.70, 0.68), (0.70, 0.31)])
+def test_parity_compares_distances_from_a_half(right):
     rng = np.random.default_rng(7)
-    cube = (rng.random((2, 4, 2000)) < np.array([0.70, 0.68])[:, None, None]).astype(float)
+    cube = (rng.random((2, 4, 2000)) < np.reshape(right, (2, 1, 1))).astype(float)
     table = compare_cells(item_scores(cube, rule="parity"), 4000, rng)
-    difference = -2 * (cube[0] - cube[1])
-    z = difference.mean(axis=1) / (difference.std(axis=1) / np.sqrt(2000))
+    rarer = np.where(np.reshape(right, (2, 1, 1)) > 0.5, 1 - cube, cube)
+    difference = rarer[0] - rarer[1]
+    assert table["gap"].to_numpy() == pytest.approx(2 * difference.mean(axis=1))
+    z = difference.sum(axis=1) / np.sqrt((difference**2).sum(axis=1))
     assert table["p_ahead"].to_numpy() == pytest.approx(norm.sf(z), abs=0.03)
 
 
-def test_the_bootstrap_of_parity_keeps_its_size():
+@pytest.mark.parametrize("right", [(0.25, 0.75), (0.7, 0.7), (0.5, 0.5)])
+def test_parity_keeps_its_size(right):
+    """Equal distances from a half, on one side or on both; at a half itself the test is conservative."""
     rng = np.random.default_rng(8)
     rejected = []
-    for _ in range(80):
-        sides = rng.random((2, 4, 40)) < np.array([0.25, 0.75])[:, None, None]
-        table = compare_cells(item_scores(sides.astype(float), rule="parity"), 199, rng)
-        rejected.append((table["p"] <= 0.05).mean())
-    assert np.mean(rejected) == pytest.approx(0.05, abs=0.04)
+    for _ in range(60):
+        cube = (rng.random((2, 8, 30)) < np.reshape(right, (2, 1, 1))).astype(float)
+        rejected.append((compare_cells(item_scores(cube, rule="parity"), 199, rng)["p"] <= 0.05).mean())
+    assert np.mean(rejected) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 480)
 
 
 def gail_simon(z: np.ndarray) -> tuple[float, float]:
@@ -297,6 +301,8 @@ def test_a_plain_reversal_is_found_and_a_plain_lead_is_none():
     p = qualitative_interaction(cube, 999, rng).set_index(["model_a", "model_b"])["p"]
     assert p[0, 1] < 0.01
     assert p[0, 2] > 0.5
+    folded = item_scores(np.where(rng.random(cube.shape) < 0.5, cube, 0), rule="parity")
+    assert qualitative_interaction(folded, 999, rng)["p"][0] < 0.05
 
 
 def test_the_interaction_keeps_its_size_where_one_configuration_leads_by_far():

@@ -104,7 +104,7 @@ def test_parity_has_a_curve_too():
     curve = specification_curve(
         item_scores(binary((2, 4, 12), 6), rule="parity"), 0, 1, 50, np.random.default_rng(0)
     )
-    assert set(curve["test"]) == {"item bootstrap"}
+    assert set(curve["test"]) == {"sign flips of folded items"}
 
 
 def brute_force(scores, a, b):
@@ -196,6 +196,11 @@ def test_leaders_by_how_unparsed_answers_count(a, b, as_wrong, left_out, bounds,
     assert row["changes"] is changes or row["changes"] == changes
     assert row["turns"] is turns or row["turns"] == turns
     assert row["lead_low"] <= row["lead_high"]
+
+
+def test_bounds_of_a_lead_run_from_all_wrong_against_all_right():
+    row = unparsed_leaders(cell_means(responses({"a": "ruww", "b": "rruw"})), "a", "b").iloc[0]
+    assert (row["lead_low"], row["lead_high"]) == (0.25 - 0.75, 0.5 - 0.5)
 
 
 @quick

@@ -47,6 +47,19 @@ class ItemScores:
         return np.transpose(np.nan_to_num(self.scores) * self.weights, (2, 0, 1))
 
     @property
+    def added(self) -> np.ndarray:
+        """What each item adds to the score of a cell, (I, M, C): its share of the mean.
+
+        By parity the score is twice the share of the rarer answer, and the item adds to that if it holds this
+        answer.
+        """
+        if not self.parity:
+            return self.shares
+        common = self.shares.sum(axis=0) > 0.5
+        rarer = np.where(common, np.transpose(self.weights)[:, None] - self.shares, self.shares)
+        return 2 * rarer
+
+    @property
     def cells(self) -> pd.DataFrame:
         """Cell scores, configurations × models."""
         scores = self.through_rule(self.shares.sum(axis=0))

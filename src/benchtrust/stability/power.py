@@ -70,8 +70,7 @@ def detectable_differences(
     - discordance : share of items that the two answer differently, mean over the configurations.
     - detectable : (z₁₋α/₂ + z_power) times the noise of the gap, its variance averaged over the
       configurations. For a plain mean of right and wrong answers this is `detectable_effect(n_items,
-      discordance)`; by parity the rule enters by its slope at the cell's mean, which overstates the noise
-      near a mean of .5.
+      discordance)`; by parity the rarer answer of each model counts as observed.
 
     Raises
     ------
@@ -81,14 +80,8 @@ def detectable_differences(
     Source: arXiv 2605.28873, the paired detectable effect.
     """
     table = item_scores(items)
-    means = (np.nan_to_num(table.scores) * table.weights).sum(axis=2)
-    slope = np.where(means >= 0.5, -2.0, 2.0) if table.parity else np.ones_like(means)
-    first, second = np.triu_indices(len(means), 1)
-    sloped = np.nan_to_num(table.scores) * slope[:, :, None]
-    added = sloped[first] - sloped[second]
-    if table.parity:
-        added -= (added * table.weights).sum(axis=2, keepdims=True)
-    variance = ((added * table.weights) ** 2).sum(axis=2).mean(axis=1)
+    first, second = np.triu_indices(len(table.models), 1)
+    variance = ((table.added[:, first] - table.added[:, second]) ** 2).sum(axis=0).mean(axis=1)
     differs = np.abs(table.scores[first] - table.scores[second]) > TIE
     asked = table.weights > 0
     return pd.DataFrame(table.pairs, columns=["model_a", "model_b"]).assign(
