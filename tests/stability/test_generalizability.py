@@ -240,9 +240,11 @@ def test_a_model_component_of_zero_gives_a_coefficient_of_zero():
 
 
 def test_no_variance_of_models_and_no_error_leave_the_coefficient_undefined():
-    table = d_study(g_study(np.tile([0.0, 1.0, 0.5], (3, 1)), ["m", "i"]), {})
-    assert np.isnan(table["e_rho2"].item())
-    assert table["phi"].item() == 0
+    study = g_study(np.tile([0.0, 1.0, 0.5], (3, 1)), ["m", "i"])
+    row = d_study_intervals(study, {}, 50, np.random.default_rng(0)).iloc[0]
+    assert np.isnan(row["e_rho2"])
+    assert (row["e_rho2_low"], row["e_rho2_high"]) == (0, 1)
+    assert (row["phi"], row["phi_low"], row["phi_high"]) == (0, 0, 0)
 
 
 # ---------------------------------------------------------------- intervals
@@ -291,6 +293,14 @@ def test_intervals_are_cut_at_zero_and_depend_on_the_seed_alone():
     assert one["high"].tolist() != other["high"].tolist()
     assert (one["low"] >= 0).all()
     assert (one["low"] == 0).any()
+
+
+def test_intervals_stand_beside_the_surface_of_the_d_study():
+    study = g_study(np.random.default_rng(6).normal(size=(3, 6, 4)), ["m", "i", "t"])
+    assert (study.components["component"] < 0).any()
+    surface = d_study(study, {"i": [1, 10]})
+    table = d_study_intervals(study, {"i": [1, 10]}, 50, np.random.default_rng(0))
+    pd.testing.assert_frame_equal(table[surface.columns], surface)
 
 
 # ---------------------------------------------------------------- responses, and what is refused

@@ -363,6 +363,7 @@ def test_draws_depend_on_the_seed_and_not_on_the_order_of_rows():
 def test_draws_without_variance_are_counted_and_enter_no_band():
     answers = np.ones((12, 2))
     answers[:5, 1] = 0
+    answers[:, 0] = np.resize([0.3, 0.1 + 0.2], 12)
     table = share_bootstrap(responses(SMALL, answers), list(SMALL), 400, np.random.default_rng(0))
     assert 150 < table.attrs["n_constant"] < 250
     assert table["eta2_low"].tolist() == pytest.approx(table["eta2_high"].tolist())
