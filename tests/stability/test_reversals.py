@@ -339,6 +339,12 @@ def test_one_model_or_uneven_items_are_refused(test):
         test(cube, 10, np.random.default_rng(0))
 
 
+def test_a_test_that_draws_needs_a_draw():
+    for test in (compare_cells, qualitative_interaction, mean_leads):
+        with pytest.raises(SchemaError, match="at least one"):
+            test(binary((2, 3, 4), 15) / 2, 0, np.random.default_rng(0))
+
+
 def test_cells_carry_the_levels_of_their_configuration():
     frame = pd.DataFrame(
         [

@@ -45,7 +45,8 @@ def mcnemar(a: np.ndarray, b: np.ndarray) -> McNemar:
 
     Returns
     -------
-    `McNemar`. Without a discordant item, p = 1 (and p_ahead = .5).
+    `McNemar`. Without a discordant item, p = 1 (and p_ahead = .5). The size stays at most nominal as long as
+    some items are concordant; where the two differ on every item the mid-p can exceed it a little.
 
     Raises
     ------
@@ -97,8 +98,9 @@ def compare_cells(
       would compare the shares, not their distances from a half. Conservative near a half, where chance
       decides which answer is the rarer.
 
-    All three are exact for exchangeable items, up to the draws. An item bootstrap of the difference is not
-    used for p-values: with 10 to 30 items its tails are too thin.
+    Sign flips are exact, up to the draws, for models that are exchangeable within items; by parity, given
+    which answers are the rarer ones. An item bootstrap of the difference is not used for p-values: with 10 to
+    30 items its tails are too thin.
 
     Parameters
     ----------
@@ -118,7 +120,7 @@ def compare_cells(
 
     Raises
     ------
-    SchemaError, UnknownNameError : as `item_scores`.
+    SchemaError, UnknownNameError : as `item_scores`; no draw for a test that draws.
 
     Source: the book, "Rank flips: the theory".
     """
@@ -228,6 +230,8 @@ def _test(table: ItemScores) -> str:
 
 def _noise(table: ItemScores, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Draws of the gaps of models that are equally good, (draws, pairs, C), in blocks."""
+    if n_draws < 1:
+        raise SchemaError(f"{n_draws} draws: at least one is needed.")
     first, second = np.triu_indices(len(table.models), 1)
     differences = table.added[:, first] - table.added[:, second]
     flat = differences.reshape(len(differences), -1)
