@@ -401,6 +401,42 @@ def path_scatter(paths: "pd.DataFrame", models: Sequence[str], titles: Mapping[s
     return fig
 
 
+def variant_bubbles(
+    compared: "pd.DataFrame", models: Mapping[str, str], titles: Mapping[str, str], axes: tuple[str, str]
+) -> "Figure":
+    """Score of a variant against the model's, a row per benchmark and a column per model.
+
+    The area of a mark is the number of cells at its place.
+
+    Parameters
+    ----------
+    compared : frame of `stability.compare_variants`.
+    models : model → title of its column, from left to right.
+    titles : benchmark → label of its row.
+    axes : what the scores of the model and of its variant are called.
+    """
+    import matplotlib.pyplot as plt
+
+    shape = (len(titles), len(models))
+    size = (WIDTH, 0.9 + WIDTH / max(shape[1], 3) * 0.8 * shape[0])
+    fig, grid = plt.subplots(*shape, sharex=True, sharey=True, figsize=size, squeeze=False)
+    colors = model_colors(models)
+    for row, (benchmark, title) in zip(grid, titles.items(), strict=True):
+        for ax, model in zip(row, models, strict=True):
+            own = compared[(compared["benchmark"] == benchmark) & (compared["model"] == model)]
+            places = own.round(3).groupby(["score", "score_variant"]).size().reset_index(name="cells")
+            ax.plot([0, 1], [0, 1], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+            look = {"s": 26 * places["cells"], "color": colors[model], "alpha": 0.75, "linewidth": 0}
+            ax.scatter(places["score"], places["score_variant"], zorder=2, **look)
+            ax.set(xlim=(-0.05, 1.05), ylim=(-0.05, 1.05), aspect="equal")
+        row[0].set_ylabel(f"{title}\n{axes[1]}")
+    for ax, title in zip(grid[0], models.values(), strict=True):
+        ax.set_title(title, fontsize=10.5)
+    for ax in grid[-1]:
+        ax.set_xlabel(axes[0])
+    return fig
+
+
 def score_ranges(told: "pd.DataFrame", models: Sequence[str]) -> "Figure":
     """Reported score of each model, and a line over its range, a group per benchmark.
 

@@ -61,7 +61,7 @@ from benchtrust.stability.variance import (
     share_draws,
     variance_shares,
 )
-from benchtrust.stability.variants import compare_variants, turned_leaders
+from benchtrust.stability.variants import compare_variants, turned_leaders, variant_flips, variant_intervals
 from benchtrust.stability.verdicts import verdicts
 
 __all__ = [
@@ -128,6 +128,8 @@ __all__ = [
     "turned_leaders",
     "unparsed_leaders",
     "variance_shares",
+    "variant_flips",
+    "variant_intervals",
     "verdicts",
     "widest_reversals",
 ]

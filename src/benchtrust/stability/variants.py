@@ -8,7 +8,9 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.responses import CONFIGURATION, cell_means
-from benchtrust.stability.flips import TIE, leads
+from benchtrust.stability.flips import TIE, flip_rates, leads
+from benchtrust.stability.item_scores import item_scores
+from benchtrust.stability.resampling import resampled_cells
 
 _CELL = ["benchmark", "model", *CONFIGURATION]
 
@@ -70,3 +72,77 @@ def turned_leaders(scores: pd.DataFrame, others: pd.DataFrame, tie: float = TIE)
     rows = pd.DataFrame(combinations(scores.columns, 2), columns=["model_a", "model_b"])
     known = ~np.isnan(one * two)
     return rows.assign(n=known.sum(axis=0), turned=(one * two == -1).sum(axis=0))
+
+
+def variant_flips(
+    cells: pd.DataFrame, variants: Mapping[str, str], levels: tuple[str, str], tie: float = TIE
+) -> pd.DataFrame:
+    """Flip rates of the models, of their variants, and with the variant as one more axis of the envelope.
+
+    Parameters
+    ----------
+    cells : output of `responses.cell_means`, holding both.
+    variants : model → name of its variant.
+    levels : names of the columns for the models' and for the variants' flip rate.
+    tie : largest difference that counts as a tie.
+
+    Returns
+    -------
+    A row per benchmark and pair of models: benchmark, model_a, model_b; n configurations; the two rates, and
+    ``joint`` over the configurations of both; turned, as `turned_leaders`.
+
+    Raises
+    ------
+    SchemaError : as `flip_rates`.
+    """
+    tables = []
+    for benchmark, own in cells.groupby("benchmark", sort=True):
+        wide = own.pivot(index=list(CONFIGURATION), columns="model", values="score")
+        one = wide[list(variants)]
+        two = wide[list(variants.values())].set_axis(one.columns, axis=1)
+        joint = pd.concat([one, two], keys=levels)
+        rho = {
+            name: flip_rates(scores, tie)["rho"]
+            for name, scores in zip((*levels, "joint"), (one, two, joint), strict=True)
+        }
+        turned = turned_leaders(one, two, tie)
+        turned.insert(0, "benchmark", benchmark)
+        tables.append(turned.assign(**rho))
+    return pd.concat(tables, ignore_index=True)
+
+
+def variant_intervals(
+    frame: pd.DataFrame,
+    variants: Mapping[str, str],
+    n_draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """How far a model's score moves in its variant, on the mean of the envelope, with items drawn again.
+
+    Parameters
+    ----------
+    frame : responses of the models and of their variants, one sample an item; items and configurations that
+        one of a pair lacks are left out.
+    variants : model → name of its variant.
+    n_draws, rng : draws of items with replacement within parts, and their source.
+    level : confidence, between 0 and 1.
+
+    Returns
+    -------
+    A row per benchmark and model: difference, the mean over configurations of the variant's score minus the
+    model's; low, high.
+
+    Raises
+    ------
+    SchemaError : as `resampled_cells`.
+    """
+    rows = []
+    for benchmark, asked in frame.groupby("benchmark", sort=True):
+        for pair in variants.items():
+            table = item_scores(asked[asked["model"].isin(pair)]).pair(*pair)
+            draws = np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+            moved = (draws[..., 1] - draws[..., 0]).mean(axis=1)
+            low, high = np.quantile(moved[1:], [(1 - level) / 2, (1 + level) / 2])
+            rows.append((benchmark, pair[0], moved[0], low, high))
+    return pd.DataFrame(rows, columns=["benchmark", "model", "difference", "low", "high"])
