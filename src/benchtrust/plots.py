@@ -437,30 +437,50 @@ def variant_bubbles(
     return fig
 
 
-def score_ranges(told: "pd.DataFrame", models: Sequence[str]) -> "Figure":
+def score_ranges(
+    told: "pd.DataFrame", models: Sequence[str], constants: "pd.DataFrame | None" = None
+) -> "Figure":
     """Reported score of each model, and a line over its range, a group per benchmark.
 
     Parameters
     ----------
     told : columns benchmark, model, score, low, high.
     models : models in the order within a group, from the top.
+    constants : columns benchmark, model, score: respondents drawn as a named line through the group.
     """
     import matplotlib.pyplot as plt
 
     benchmarks = list(dict.fromkeys(told["benchmark"]))
-    fig, ax = plt.subplots(figsize=(WIDTH, 1.2 + 0.62 * len(benchmarks)))
+    room = 0.05 + 0.19 * len(models) + (0 if constants is None else 0.3)
+    fig, ax = plt.subplots(figsize=(WIDTH, 1.2 + room * len(benchmarks)))
     colors, markers = model_colors(models), model_markers(models)
     for i, model in enumerate(models):
-        own = told[told["model"] == model].set_index("benchmark").loc[benchmarks]
-        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * 0.22
+        own = told[told["model"] == model].set_index("benchmark").reindex(benchmarks)
+        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * (
+            0.66 if constants is None else 0.5
+        ) / len(models)
         ax.hlines(heights, own["low"], own["high"], color=colors[model], linewidth=2.5, alpha=0.6)
         ax.plot(own["score"], heights, markers[model], color=colors[model], markersize=7, label=model)
+    if constants is not None:
+        _constant_ticks(ax, constants, benchmarks)
     ax.set_yticks(range(len(benchmarks)), benchmarks)
     ax.set(xlim=(-0.03, 1.03), xlabel="score")
     ax.invert_yaxis()
     ax.grid(visible=False, axis="y")
     fig.legend(loc="outside upper left", ncols=2, handletextpad=0.2, columnspacing=1.0)
     return fig
+
+
+def _constant_ticks(ax: "Axes", constants: "pd.DataFrame", benchmarks: Sequence[str]) -> None:
+    """A line through a benchmark's group for each score of constants, their names above and below in turn."""
+    for place, benchmark in enumerate(benchmarks):
+        own = constants[constants["benchmark"] == benchmark].groupby("score")["model"].agg(" · ".join)
+        ax.vlines(own.index, place - 0.3, place + 0.3, colors=MUTED, zorder=1)
+        for i, (score, names) in enumerate(own.items()):
+            below = i % 2
+            where = {"ha": "center", "va": "top" if below else "bottom"}
+            look = {"fontsize": 7.5, "color": MUTED}
+            ax.text(score, place + (0.31 if below else -0.31), names.replace("always ", ""), **where, **look)
 
 
 def specification_curve(curve: "pd.DataFrame", alpha: float) -> "Figure":

@@ -15,6 +15,7 @@ from benchtrust.stability import (
     flip_table,
     majority,
     reversed_by_level,
+    score_spans,
     widest_reversals,
 )
 
@@ -149,3 +150,19 @@ def test_what_a_leaderboard_shows_and_what_it_leaves_out() -> None:
     assert (told["unread"] == 0.25).all()
     with pytest.raises(SchemaError, match="bbq has no cells at minimal, 99"):
         disclosure(table, ["a", "b", "c"], first | {"template": "minimal", "shots": 99})
+
+
+def test_scores_span_the_cells_of_each_model_on_the_items_that_all_were_asked() -> None:
+    asked = [
+        ("a", "minimal", "i", 1), ("a", "minimal", "j", 0), ("a", "minimal", "only a", 1),
+        ("a", "role", "i", 1), ("a", "role", "j", 1),
+        ("coin", "minimal", "i", 0), ("coin", "minimal", "j", 1),
+    ]  # fmt: skip
+    frame = pd.DataFrame(asked, columns=["model", "template", "item_id", "score"])
+    frame = frame.assign(
+        benchmark="toxigen", shots=0, decoding="none", scoring="logprob", sample=0, outcome="scored",
+        cell_id=frame["model"] + frame["template"], score=frame["score"].astype(float),
+    )  # fmt: skip
+    spans = score_spans(frame).set_index("model")
+    assert spans.loc["a", ["score", "low", "high", "cells", "items"]].tolist() == [0.75, 0.5, 1, 2, 2]
+    assert spans.loc["coin", ["score", "low", "high", "cells", "items"]].tolist() == [0.5, 0.5, 0.5, 1, 2]

@@ -51,6 +51,7 @@ from benchtrust.stability.summary import (
     flip_table,
     majority,
     reversed_by_level,
+    score_spans,
     widest_reversals,
 )
 from benchtrust.stability.variance import (
@@ -121,6 +122,7 @@ __all__ = [
     "rescore",
     "reversal",
     "reversed_by_level",
+    "score_spans",
     "share_bootstrap",
     "share_draws",
     "smallest_change",

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
-from benchtrust.responses import CONFIGURATION, score_matrix
+from benchtrust.responses import CONFIGURATION, cell_means, score_matrix
 from benchtrust.stability.flips import TIE, flip_rates, reversal
 
 REVERSAL = ["ahead", "lead_a", "behind", "lead_b"]
@@ -89,6 +89,26 @@ def widest_reversals(cells: pd.DataFrame, models: Sequence[str], tie: float = TI
                 row = [ahead, found.lead_a, behind, found.lead_b]
             rows.append([benchmark, a, b, *row])
     return pd.DataFrame(rows, columns=["benchmark", "model_a", "model_b", *REVERSAL])
+
+
+def score_spans(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest cell score of each model, on the items that every cell was asked.
+
+    Parameters
+    ----------
+    frame : responses; the models need not have the same configurations.
+
+    Returns
+    -------
+    A row per benchmark and model, in the order of the table: score (mean over its cells), low, high, cells,
+    items.
+    """
+    asked = common_items(frame, frame["model"].unique())
+    scores = cell_means(asked).groupby(["benchmark", "model"])["score"]
+    spans = scores.agg(score="mean", low="min", high="max", cells="size")
+    spans["items"] = asked.groupby(["benchmark", "model"])["item_id"].nunique()
+    order = pd.MultiIndex.from_frame(asked[["benchmark", "model"]].drop_duplicates())
+    return spans.reindex(order).reset_index()
 
 
 def disclosure(
