@@ -1,16 +1,13 @@
 """Detectable differences and discordance."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchtrust.errors import SchemaError
 from benchtrust.stability import (
     detectable_differences,
     detectable_effect,
-    discordance,
     flip_rates,
     flips_beyond_margin,
     item_scores,
@@ -36,18 +33,6 @@ def test_a_difference_of_that_size_is_found_with_the_stated_power() -> None:
 def test_values_outside_their_range_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="outside its range"):
         detectable_effect(**({"m": 30, "rho_d": 0.1} | bad))
-
-
-def test_discordance_counts_items_in_each_configuration() -> None:
-    rows = [
-        ("a", "minimal", 0, "i1", 1.0), ("a", "minimal", 0, "i2", None), ("a", "role", 0, "i1", 1.0),
-        ("b", "minimal", 0, "i1", 0.0), ("b", "minimal", 0, "i2", 0.0), ("b", "role", 3, "i1", 1.0),
-    ]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=["model", "template", "shots", "item_id", "score"])
-    frame = frame.assign(decoding="greedy", scoring="free_form")
-    assert discordance(frame, "a", "b").to_dict() == {("minimal", 0, "greedy", "free_form"): 0.5}
-    with pytest.raises(SchemaError, match="no common item"):
-        discordance(frame[frame["template"] == "role"], "a", "b")
 
 
 @settings(max_examples=100, deadline=None)

@@ -16,7 +16,6 @@ from benchtrust.stability.paths import Rescored, compare_paths, option_scores, p
 from benchtrust.stability.power import (
     detectable_differences,
     detectable_effect,
-    discordance,
     flips_beyond_margin,
     items_needed,
 )
@@ -94,7 +93,6 @@ __all__ = [
     "detectable_differences",
     "detectable_effect",
     "disclosure",
-    "discordance",
     "flip_null",
     "flip_rates",
     "flip_table",

@@ -6,8 +6,6 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import SchemaError
-from benchtrust.responses import CONFIGURATION
 from benchtrust.stability.flips import TIE, flip_rates
 from benchtrust.stability.item_scores import ItemScores, item_scores
 
@@ -115,28 +113,6 @@ def flips_beyond_margin(
     ]
     counts = pd.concat(rates, ignore_index=True)[["n_plus", "n_minus", "n_tie", "n", "rho"]]
     return margins.join(counts.rename(columns={"rho": "rate_beyond"}))
-
-
-def discordance(frame: pd.DataFrame, a: str, b: str) -> pd.Series:
-    """Share of items that two models answer differently, in each configuration that both have.
-
-    Parameters
-    ----------
-    frame : responses to one benchmark, one sample an item; an answer without a score counts as 0.
-
-    Returns
-    -------
-    Series indexed by template, shots, decoding, scoring.
-
-    Raises
-    ------
-    SchemaError : no item that both were asked in one configuration.
-    """
-    own = frame[frame["model"].isin([a, b])].assign(score=lambda f: f["score"].fillna(0.0))
-    wide = own.pivot(index=[*CONFIGURATION, "item_id"], columns="model", values="score").dropna()
-    if not len(wide) or wide.shape[1] < 2:
-        raise SchemaError(f"{a} and {b} were asked no common item in a common configuration.")
-    return (wide[a] != wide[b]).groupby(level=CONFIGURATION).mean()
 
 
 def _multiple(alpha: float, power: float) -> float:
