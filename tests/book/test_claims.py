@@ -7,21 +7,28 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
+from benchtrust.compendium.verdicts import NOT_RUN
+
 pytestmark = pytest.mark.book
 
-CLAIMS = Path(__file__).parents[2] / "data/published/claims.csv"
+ROOT = Path(__file__).parents[2]
+CLAIMS = ROOT / "data/published/claims.csv"
 PHONE = {"width": 390, "height": 844}
 
 
-def ids() -> list[str]:
+def rows() -> list[dict[str, str]]:
     with CLAIMS.open(encoding="utf-8") as stream:
-        return [row["id"] for row in csv.DictReader(stream)]
+        return list(csv.DictReader(stream))
+
+
+def ids() -> list[str]:
+    return [row["id"] for row in rows()]
 
 
 def shown(page: Page) -> list[str]:
     """Ids of the rows that can be seen."""
-    rows = page.locator(".claims-table tbody tr").all()
-    return [str(row.get_attribute("id")).removeprefix("claim-") for row in rows if row.is_visible()]
+    all_rows = page.locator(".claims-table tbody tr").all()
+    return [str(row.get_attribute("id")).removeprefix("claim-") for row in all_rows if row.is_visible()]
 
 
 def test_without_scripts_every_claim_stands_in_the_table(browser: Browser, site: str) -> None:
@@ -87,4 +94,13 @@ def test_a_verdict_in_the_text_leads_to_its_row(browser: Browser, site: str) -> 
     row = page.locator(":target")
     row.wait_for(state="visible")
     assert row.locator(".claim-verdict").inner_text() == verdict
+    page.close()
+
+
+def test_a_claim_waits_only_for_a_notebook_that_is_not_written(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/claims.html")
+    source = {row["id"]: ROOT / f"notebooks/{row['artefact'].split(':')[0]}.ipynb" for row in rows()}
+    verdicts = {name: page.locator(f"#claim-{name} .claim-verdict").inner_text() for name in source}
+    assert [name for name, verdict in verdicts.items() if verdict == NOT_RUN and source[name].exists()] == []
     page.close()
