@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1] / "data" / "recorded"
 GRID = ROOT / "grid"
 INSTRUCT = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
 BASE = "gemma-3-270m"
-FEWEST = 10
+FEWEST = 30
 """Items that every cell was asked at least."""
 
 
