@@ -48,6 +48,7 @@ OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs", "answer_tokens
 
 OUTCOMES = ("scored", "unparsed", "truncated", "failed")
 BENCHMARKS = ("truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest")
+CHOICE_SETS = ("arc_challenge", "commonsenseqa", "logiqa", "pubmedqa", "cosmosqa")
 CONFIGURATION = ["template", "shots", "decoding", "scoring"]
 CELL = ["benchmark", "model", *CONFIGURATION, "cell_id"]
 
@@ -65,7 +66,7 @@ _Breach = tuple[int, str, object, str]
 
 def slug(benchmark: str) -> str:
     """Canonical name of a benchmark that we know by any spelling; another name as it is."""
-    return {fold(name): name for name in BENCHMARKS}.get(fold(benchmark), benchmark)
+    return {fold(name): name for name in (*BENCHMARKS, *CHOICE_SETS)}.get(fold(benchmark), benchmark)
 
 
 def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
@@ -162,8 +163,9 @@ def cell_means(frame: pd.DataFrame) -> pd.DataFrame:
       the maximum may lie inside the range of m).
     - mean : mean over items with unparsed as 0, without the rule.
 
-    A failed row says that the harness broke, not what the model would have answered: it enters no score, only
-    n and n_failed. A score is NaN where a part (or the whole cell) has no answer to average.
+    A failed row says that the harness broke or that the item was too long for the model, not what the model
+    would have answered: it enters no score, only n and n_failed. A score is NaN where a part (or the whole
+    cell) has no answer to average.
 
     Raises
     ------

@@ -28,11 +28,11 @@ def _coin(item: Item, rendered: Rendered) -> int:
 
 
 CONSTANTS: dict[str, tuple[tuple[str, ...], Callable[[Item, Rendered], int]]] = {
-    "always letter A": (("truthfulqa", "bbq", "toxigen"), _letter_a),
+    "always letter A": (("truthfulqa", "bbq", "toxigen", *items.CHOICE_SETS), _letter_a),
     "always comply": (("xstest",), lambda *_: COMPLY),
     "always refuse": (("xstest",), lambda *_: REFUSE),
     "always stereotype": (("crows_pairs",), lambda item, _: item.answer),
-    "coin": (tuple(items.BENCHMARKS), _coin),
+    "coin": ((*items.BENCHMARKS, *items.CHOICE_SETS), _coin),
 }
 """Name → the benchmarks it makes sense on, and its choice for an item as it is shown."""
 

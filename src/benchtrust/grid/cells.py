@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from benchtrust import harness
 from benchtrust.grid.plan import Block
-from benchtrust.harness import Configuration
+from benchtrust.harness import Configuration, Rendered
 from benchtrust.inference.model import Model, Reader
 from benchtrust.inference.tokens import encode
 from benchtrust.items import Item
@@ -63,6 +63,12 @@ def fitting_shots(
         if max(len(encode(model, prompt)) for prompt in prompts) + room <= model.context_window:
             return used
     return 0
+
+
+def fits(model: Model | Reader, rendered: Rendered) -> bool:
+    """Whether a prompt and the longest answer to it fit the window, by the rule of `fitting_shots`."""
+    room = max([ANSWER_ROOM, *(len(model.tokenizer(c).input_ids) for c in rendered.candidates)])
+    return len(encode(model, rendered.messages)) + room <= model.context_window
 
 
 def _size(item: Item) -> tuple[int, str]:
