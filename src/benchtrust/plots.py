@@ -554,6 +554,7 @@ def rho_triangles(below: "pd.DataFrame", above: "pd.DataFrame", models: Sequence
     models : in the order of rows and columns.
     """
     import matplotlib.pyplot as plt
+    from matplotlib.colors import ListedColormap
 
     place = {model: i for i, model in enumerate(models)}
     grid = np.full((len(models), len(models)), np.nan)
@@ -562,7 +563,8 @@ def rho_triangles(below: "pd.DataFrame", above: "pd.DataFrame", models: Sequence
             pair = place[row.model_a], place[row.model_b]
             grid[side(pair), sum(pair) - side(pair)] = row.rho
     fig, ax = plt.subplots(figsize=(WIDTH, WIDTH))
-    colors = plt.get_cmap("viridis_r").with_extremes(under=GRID)
+    on_both_grounds = plt.get_cmap("viridis_r")(np.linspace(0, 0.8, 256))
+    colors = ListedColormap(on_both_grounds).with_extremes(under=GRID)
     cells = np.ma.masked_invalid(grid)
     mesh = ax.pcolormesh(cells, vmin=1e-9, vmax=0.5, cmap=colors, edgecolor=PAPER, linewidth=0.6)
     ax.set_yticks(np.arange(len(models)) + 0.5, models, fontsize=8.5)
