@@ -576,3 +576,111 @@ def margin_rings(ax: "Axes", margins: "pd.DataFrame", titles: Mapping[str, str])
     ax.set(xlabel="lead of the best option over the second (nats)", xlim=(0, None))
     ax.grid(visible=False, axis="y")
     ax.legend(loc="lower right")
+
+
+def labeller_lines(scores: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
+    """Score of each model by who labels its answers, a line per model.
+
+    Parameters
+    ----------
+    scores : labellers × models.
+    titles : labeller → its name on the axis, in the order of the axis.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.6))
+    colors, markers = model_colors(scores.columns), model_markers(scores.columns)
+    table = scores.loc[list(titles)]
+    for model in table:
+        ax.plot(range(len(table)), table[model], marker=markers[model], color=colors[model])
+    ax.set_xticks(range(len(table)), titles.values())
+    ax.set(ylabel="score", ylim=(0.45, 1.0), xlim=(-0.2, len(table) - 0.9))
+    chance_line(ax, 0.5, "always the same")
+    label_lines(ax, {model: (len(table) - 1, table[model].iloc[-1]) for model in table}, colors)
+    ax.grid(visible=False, axis="x")
+    return fig
+
+
+def rho_triangles(below: "pd.DataFrame", above: "pd.DataFrame", models: Sequence[str]) -> "Figure":
+    """Flip rates of all pairs of models on two envelopes, one below the diagonal, one above it; 0 is grey.
+
+    Parameters
+    ----------
+    below, above : frames of `stability.flip_rates`; a pair that `above` lacks stays empty there.
+    models : in the order of rows and columns.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import ListedColormap
+
+    place = {model: i for i, model in enumerate(models)}
+    grid = np.full((len(models), len(models)), np.nan)
+    for rates, side in ((below, max), (above, min)):
+        for row in rates.itertuples():
+            pair = place[row.model_a], place[row.model_b]
+            grid[side(pair), sum(pair) - side(pair)] = row.rho
+    fig, ax = plt.subplots(figsize=(WIDTH, WIDTH))
+    on_both_grounds = plt.get_cmap("viridis_r")(np.linspace(0, 0.8, 256))
+    colors = ListedColormap(on_both_grounds).with_extremes(under=GRID)
+    cells = np.ma.masked_invalid(grid)
+    mesh = ax.pcolormesh(cells, vmin=1e-9, vmax=0.5, cmap=colors, edgecolor=PAPER, linewidth=0.6)
+    ax.set_yticks(np.arange(len(models)) + 0.5, models, fontsize=8.5)
+    ax.set_xticks(np.arange(len(models)) + 0.5, models, fontsize=8.5, rotation=90)
+    ax.set(aspect="equal")
+    ax.invert_yaxis()
+    ax.grid(visible=False)
+    bar = fig.colorbar(mesh, ax=ax, location="bottom", aspect=40, shrink=0.6, pad=0.02)
+    bar.set_label("flip rate ρ")
+    bar.outline.set_visible(False)
+    return fig
+
+
+def rho_by_gap(pairs: "pd.DataFrame", names: Mapping[str, str], alpha: float) -> "Figure":
+    """Flip rate of each pair against the size of its mean gap, a panel per envelope.
+
+    Parameters
+    ----------
+    pairs : columns envelope, gap (of the means, absolute; below 1e-4 at the left edge), rho, detectable,
+        p_reversal.
+    names : envelope → panel title.
+    alpha : a pair whose `p_reversal` is at most this is drawn filled.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(names), sharex=True, sharey=True, figsize=(WIDTH, 3.3))
+    pairs = pairs.assign(gap=pairs["gap"].clip(lower=1.2e-4))
+    for ax, (envelope, title) in zip(np.atleast_1d(axes), names.items(), strict=True):
+        own = pairs[pairs["envelope"] == envelope]
+        real = own["p_reversal"] <= alpha
+        look = {"marker": "o", "linestyle": "", "color": SPARE_COLORS[2]}
+        shade = {"color": GRID, "zorder": 0, "linewidth": 0}
+        ax.axvspan(1e-4, own["detectable"].median(), label="below δ* of a cell (median)", **shade)
+        own_look = look | {"markerfacecolor": PAPER, "alpha": 0.8}
+        ax.plot(own["gap"][~real], own["rho"][~real], label="flips, if any, within the noise", **own_look)
+        ax.plot(own["gap"][real], own["rho"][real], label="a real reversal", **look)
+        ax.set(xscale="log", xlim=(1e-4, 1), ylim=(-0.03, 0.53), xlabel="gap of the mean scores")
+        ax.set_title(title, fontsize=10.5)
+    np.atleast_1d(axes)[0].set_ylabel("flip rate ρ")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=2, columnspacing=1.2)
+    return fig
+
+
+def flips_by_items(shares: "pd.DataFrame", names: Mapping[str, str]) -> "Figure":
+    """Share of the pairs that flip against the number of items asked, a line per envelope.
+
+    Parameters
+    ----------
+    shares : frame of `stability.flips_by_items` with a column envelope.
+    names : envelope → name of its line.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.3))
+    colors = dict(zip(names.values(), SPARE_COLORS[2:], strict=False))
+    for (envelope, name), marker in zip(names.items(), MARKERS, strict=False):
+        own = shares[shares["envelope"] == envelope]
+        ax.fill_between(own["n_items"], own["low"], own["high"], color=colors[name], alpha=0.18, linewidth=0)
+        ax.plot(own["n_items"], own["flipping"], marker=marker, color=colors[name])
+    ends = {name: shares[shares["envelope"] == e].iloc[-1] for e, name in names.items()}
+    ax.set(xscale="log", ylim=(0, None), xlabel="items asked", ylabel="share of pairs with ρ > 0")
+    label_lines(ax, {name: (end["n_items"], end["flipping"]) for name, end in ends.items()}, colors)
+    return fig

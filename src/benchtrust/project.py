@@ -28,3 +28,15 @@ def cache() -> Path:
     folder = Path(named).expanduser() if named else user_cache_path("benchtrust", appauthor=False)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def data_folders() -> list[Path]:
+    """Where upstream files are looked for, in order: the folders of `BENCHTRUST_DATA`, then the cache's."""
+    named = os.environ.get("BENCHTRUST_DATA", "").split(os.pathsep)
+    return [*(Path(entry).expanduser() for entry in named if entry), cache() / "data"]
+
+
+def data_file(file: str) -> Path:
+    """Path of an upstream file by its name under a data folder: the first that is there, else the cache's."""
+    places = [folder / file for folder in data_folders()]
+    return next((path for path in places if path.is_file()), places[-1])

@@ -480,8 +480,10 @@ def _rules(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.Series]]:
     yield "outcome", f"must be one of {', '.join(OUTCOMES)}", outcome.isin(OUTCOMES) | outcome.isna()
     yield "score", "must lie between 0 and 1", score.isna() | score.between(0, 1)
     yield "score", "must be given if, and only if, the outcome is 'scored'", _score_fits_outcome(frame)
-    no_decoding, logprob = frame["decoding"] == "none", frame["scoring"] == "logprob"
-    yield "decoding", "must be 'none' if, and only if, scoring is 'logprob'", no_decoding == logprob
+    no_decoding = frame["decoding"] == "none"
+    logprob = frame["scoring"].str.match(r"logprob(_|$)")
+    rule = "must be 'none' if, and only if, scoring is 'logprob' or a variant of it ('logprob_…')"
+    yield "decoding", rule, no_decoding == logprob
     yield from _list_rules(frame)
     again = frame.duplicated(_ROW_KEY)
     yield "item_id", f"must be the only row with its {', '.join(_ROW_KEY)}", ~again

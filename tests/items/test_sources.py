@@ -223,6 +223,18 @@ def test_all_items_files_have_an_address():
     assert all(source.url for name, source in sources().items() if name.startswith("items/"))
 
 
+def test_a_file_without_an_address_says_what_it_is_derived_from(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCHTRUST_DATA", str(tmp_path))
+    monkeypatch.setenv("BENCHTRUST_CACHE", str(tmp_path / "cache"))
+    derived = {name: source for name, source in sources().items() if not source.url}
+    assert derived
+    for name, source in derived.items():
+        assert re.search(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", source.upstream), name
+        with pytest.raises(DataFileError) as caught:
+            locate(name)
+        assert source.upstream in str(caught.value)
+
+
 @pytest.mark.external
 def test_the_files_at_hand_are_the_pinned_ones():
     here = [name for name in sources() if available(name)]

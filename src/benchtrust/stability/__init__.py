@@ -23,6 +23,7 @@ from benchtrust.stability.propositions import proposition_checks
 from benchtrust.stability.resampling import (
     ResamplingBand,
     cell_errors,
+    flips_by_items,
     resampled_cells,
     resampling_band,
 )
@@ -97,6 +98,7 @@ __all__ = [
     "flip_rates",
     "flip_table",
     "flips_beyond_margin",
+    "flips_by_items",
     "g_study",
     "group_shares",
     "holm",
