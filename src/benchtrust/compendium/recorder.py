@@ -156,7 +156,7 @@ class Recorder:
             if self._profile == MANUAL:
                 kept.require_same(made_with, self._ledger.parameters, absent)
             self._ledger.committed_with = made_with
-            self.input(path)
+            self.input(path.parent)
         elif name not in self._ledger.kept:
             raise LedgerError(f"Nothing is kept as {name!r}; kept: {', '.join(self._ledger.kept)}.")
         return pd.read_csv(path, keep_default_na=False, na_values=[""])
