@@ -218,6 +218,17 @@ def test_a_run_without_the_data_has_nothing_to_commit(committed, start):
     assert (committed / "manifest.json").read_bytes() == before
 
 
+def test_a_run_with_some_of_the_data_would_lose_the_other_results(committed, mine, start):
+    record = start()
+    run(record)
+    put(mine, OTHER)
+    record.public(OTHER)
+    record.keep(others=MEANS)
+    with pytest.raises(LedgerError, match=f"had no {FILE}"):
+        kept.commit(NOTEBOOK)
+    assert (committed / "means.csv").is_file()
+
+
 def test_no_run_and_a_run_that_kept_nothing(mine, start):
     with pytest.raises(LedgerError, match=f"has no run: benchtrust run {NOTEBOOK}"):
         kept.commit(NOTEBOOK)
