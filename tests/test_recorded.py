@@ -10,7 +10,7 @@ import pytest
 
 from benchtrust import distributions, harness, items, responses, stability
 from benchtrust.errors import DataFileError
-from benchtrust.grid.record import leaks
+from benchtrust.grid.record import MARK, leaks, rescore
 from benchtrust.inference import catalogue
 
 ROOT = Path(__file__).parents[1] / "data" / "recorded"
@@ -124,6 +124,22 @@ def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     exemplars = {item.item_id for item in items.exemplars(loaded)}
     assert not exemplars & set(own["item_id"])
     assert leaks(own["completion"], loaded) == []
+
+
+def test_practice_answers_are_decided_by_the_present_rules() -> None:
+    table = responses.read(ROOT / "practice")
+    for benchmark, own in table.groupby("benchmark"):
+        pd.testing.assert_frame_equal(rescore(own, items.load(benchmark, "practice")), own)
+
+
+@pytest.mark.external
+@pytest.mark.parametrize("benchmark", list(items.BENCHMARKS))
+def test_answers_are_decided_by_the_present_rules(grid: pd.DataFrame, benchmark: str) -> None:
+    """Rules that decide otherwise need another number in `SCORING_RULES`, and the record new decisions."""
+    own = grid[grid["benchmark"] == benchmark]
+    whole = own["completion"].notna() & ~own["completion"].str.contains(MARK, na=False)
+    assert whole.sum() > 300 or not (own["scoring"] == "free_form").any()
+    pd.testing.assert_frame_equal(rescore(own, items.load(benchmark)), own)
 
 
 @pytest.mark.parametrize("damage", ["altered", "missing"])
