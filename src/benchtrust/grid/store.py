@@ -213,9 +213,12 @@ def answer_files(store: Path) -> list[Path]:
 
 
 def cost(store: Path) -> pd.DataFrame:
-    """CPU and wall seconds, tokens, and the process's peak memory so far by batch; NaN where not noted."""
+    """CPU and wall seconds, tokens, and the process's peak memory so far by batch; NaN where not noted.
+
+    Batches stand in the order in which they were written.
+    """
     rows = []
-    for answers in sorted(store.glob(ANSWERS)):
+    for answers in sorted(store.glob(ANSWERS), key=lambda path: (path.stat().st_mtime_ns, path)):
         file = answers.with_suffix(".json")
         model, benchmark, block = file.parts[-4:-1]
         n = len(pd.read_parquet(answers, columns=["item_id"]))
