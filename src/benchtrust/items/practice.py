@@ -7,8 +7,13 @@ from benchtrust.items.model import Item
 
 
 def load(benchmark: str) -> list[Item]:
-    """Practice items of a benchmark, from `data/items/practice/`."""
-    path = project.root() / "data" / "items" / "practice" / f"{benchmark}.jsonl"
+    """Practice items of a benchmark, from `data/items/practice/`.
+
+    Raises
+    ------
+    DataFileError : the repository has no such file.
+    """
+    path = project.data(f"items/practice/{benchmark}.jsonl")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
         Item(benchmark, **{**row, "options": tuple(row["options"]), "strata": tuple(row["strata"])})
