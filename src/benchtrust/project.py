@@ -5,7 +5,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from benchtrust.errors import BenchtrustError
+from benchtrust.errors import BenchtrustError, DataFileError
 
 
 def root() -> Path:
@@ -19,6 +19,22 @@ def root() -> Path:
     raise BenchtrustError(
         "This command needs the repository (its notebooks and recorded responses). "
         "Run it inside a clone, or set BENCHTRUST_ROOT to one."
+    )
+
+
+def data(name: str) -> Path:
+    """Path of a file in the repository's `data` folder.
+
+    Raises
+    ------
+    DataFileError : it is not there, as where `BENCHTRUST_ROOT` names another folder than a clone.
+    """
+    path = root() / "data" / name
+    if path.is_file():
+        return path
+    raise DataFileError(
+        f"{root()} has no data/{name}, so it is no whole clone of the repository: set BENCHTRUST_ROOT to "
+        "one, or unset it and run inside one."
     )
 
 

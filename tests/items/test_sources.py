@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchtrust import items
 from benchtrust.errors import DataFileError, UnknownNameError
 from benchtrust.items.sources import available, locate, sources
 
@@ -130,6 +131,15 @@ def test_an_altered_file_is_named_with_both_hashes_and_both_ways_out(pinned, tmp
         assert part in str(caught.value)
     assert str(cache / FILE) in str(caught.value)
     assert path.read_bytes() == BAD
+
+
+@pytest.mark.parametrize("ask", [sources, lambda: items.load("bbq", "practice")])
+def test_a_root_that_is_no_clone_is_named_with_what_it_lacks(tmp_path, monkeypatch, fresh_sources, ask):
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(tmp_path))
+    lacks = "sources.toml" if ask is sources else "items/practice/bbq.jsonl"
+    said = rf"^{re.escape(str(tmp_path))} has no data/{lacks}, .*: set BENCHTRUST_ROOT to one"
+    with pytest.raises(DataFileError, match=said):
+        ask()
 
 
 def test_an_empty_file_is_an_altered_one(pinned):

@@ -30,8 +30,13 @@ class Source:
 
 @cache
 def sources() -> dict[str, Source]:
-    """All pinned files by their name under a data folder, from `data/sources.toml`."""
-    text = (project.root() / "data" / "sources.toml").read_text(encoding="utf-8")
+    """All pinned files by their name under a data folder, from `data/sources.toml`.
+
+    Raises
+    ------
+    DataFileError : the repository has no such file.
+    """
+    text = project.data("sources.toml").read_text(encoding="utf-8")
     return {entry["file"]: Source(**entry) for entry in tomllib.loads(text)["source"]}
 
 
