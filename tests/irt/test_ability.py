@@ -205,7 +205,7 @@ def test_twenty_thousand_items_do_not_underflow(method):
     assert (found["se"] < 0.05).all()
 
 
-@pytest.mark.parametrize("far", [20.0, 200.0])
+@pytest.mark.parametrize("far", [20.0, 200.0, 2000.0])
 def test_a_mode_between_far_apart_items_is_found(far):
     items = pd.DataFrame({"a": 1.0, "b": [-far, far, 0.0, 1.0]}, index=list("wxyz"))
     theta = ability(rows([[1, 0, 1, 0]], items), items, "ml")["theta"].iloc[0]

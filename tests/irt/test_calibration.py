@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 
 from benchtrust.errors import FewRespondentsWarning, NotConvergedWarning, SchemaError, UnnamedAxesWarning
-from benchtrust.irt import Priors, calibrate, simulate
+from benchtrust.irt import Priors, calibrate, estimation, simulate, standard_errors
 
 MIRT = {
     "lsat6": (
@@ -37,7 +37,7 @@ LTM_LSAT6 = {
 }
 """Standard errors that `summary(ltm(LSAT ~ z1))` prints in R (ltm, 21 Gauss-Hermite nodes)."""
 
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=10, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
 pytestmark = pytest.mark.filterwarnings("ignore::benchtrust.errors.FewRespondentsWarning")
 
@@ -287,6 +287,31 @@ def test_ten_thousand_items_neither_underflow_nor_outrun_the_nodes():
     assert found.n_nodes > 201
     assert len(found.items) + len(found.set_aside) == 10_000
     assert found.abilities["se"].max() < 0.06
+
+
+def steep() -> pd.DataFrame:
+    """60 respondents on 1,000 items with discriminations about e: what is estimated is nearly known."""
+    items, rng = made_items(1000, 0), np.random.default_rng(0)
+    return simulate(rng.standard_normal(60), items.assign(a=np.e * items["a"]), rng)
+
+
+def test_more_nodes_and_polynomials_of_higher_degree_change_nothing(monkeypatch):
+    plain = calibrate(steep())
+    monkeypatch.setattr(estimation, "N_NODES", 1201)
+    monkeypatch.setattr(standard_errors, "_NEGLIGIBLE", 1e-9)
+    finer = calibrate(steep())
+    assert plain.n_nodes < 600 < finer.n_nodes
+    parameters, errors = ["a", "b"], ["se_a", "se_b"]
+    pd.testing.assert_frame_equal(plain.items[parameters], finer.items[parameters], rtol=1e-5)
+    pd.testing.assert_frame_equal(plain.items[errors], finer.items[errors], rtol=1e-3)
+
+
+@pytest.mark.parametrize("priors", [Priors(), Priors(log_a_sd=2.0)])
+def test_steep_items_converge_in_a_hundred_steps_or_so(priors):
+    """Without the common step of all items, or the guard of the acceleration, they do not in 500."""
+    found = calibrate(steep(), priors)
+    assert found.converged
+    assert found.n_iterations < 150
 
 
 def test_easy_items_move_abilities_under_fixed_means_only():

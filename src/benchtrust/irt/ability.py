@@ -32,8 +32,8 @@ def ability(matrix: pd.DataFrame, items: pd.DataFrame, method: str = "map") -> p
     A row per respondent:
 
     - theta : ability on the scale of b; ±inf by ``ml`` if all answers are alike, NaN without answers.
-    - se : by ``map`` 1/√(1 + I(θ)), where I is the test information; by ``eap`` the standard deviation of the
-      posterior; by ``ml`` 1/√I(θ), inf where θ is.
+    - se : items taken as known; by ``map`` 1/√(1 + I(θ)), where I is the test information; by ``eap`` the
+      standard deviation of the posterior; by ``ml`` 1/√I(θ), inf where θ is.
     - n_answers : answers to items in `items`.
     - note : why a value is not finite, else ``""``.
 

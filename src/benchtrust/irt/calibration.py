@@ -27,6 +27,7 @@ class Calibration:
     items : a row per calibrated item, in the order of the matrix: a (> 0), b, their standard errors se_a and
         se_b, n_answers, and pass_rate, the share of right ones.
     abilities : frame of `ability` by ``map``, a row per respondent of the matrix: theta, se, n_answers, note.
+        The se takes items as known, and so the origin, which N respondents fix to about 1/√N only.
     log_likelihood : marginal log-likelihood of the answers, without the priors.
     set_aside : items left out, as item and reason: no or one answer, or all answers alike.
     n_without_answers : respondents without an answer to a calibrated item; they count in nothing.
