@@ -41,7 +41,11 @@ COLUMNS = {
     "near_ties": "int?",
     "cell_id": "text",
 }
-"""Column -> kind; ``?`` marks a column that may hold nulls."""
+"""Column -> kind; ``?`` marks a column that may hold nulls.
+
+`option_bytes` counts the UTF-8 bytes of what `option_logprobs` scores: the option as it follows the prompt,
+so that after a base model's ``Answer:`` its leading space counts too.
+"""
 
 OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs", "answer_tokens", "near_ties")
 """Columns that reading and writing add, all null, where a table lacks them."""
