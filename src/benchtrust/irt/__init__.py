@@ -1,1 +1,33 @@
-"""How few items are enough? Item response theory and adaptive testing (arXiv 2606.20626). In preparation."""
+"""How few items are enough? Item response theory and adaptive testing (arXiv 2606.20626)."""
+
+from benchtrust.irt.adaptive import AdaptiveTest, adaptive_test
+from benchtrust.irt.agreement import (
+    AgreementCurve,
+    SplitHalf,
+    agreement_curve,
+    geometric_sizes,
+    savings,
+    split_half_reliability,
+)
+from benchtrust.irt.aipw import aipw, cross_fitted
+from benchtrust.irt.curves import information, probability
+from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
+
+__all__ = [
+    "AdaptiveTest",
+    "AgreementCurve",
+    "Selection",
+    "SplitHalf",
+    "adaptive_test",
+    "agreement_curve",
+    "aipw",
+    "cross_fitted",
+    "geometric_sizes",
+    "information",
+    "probability",
+    "savings",
+    "select_items",
+    "select_sizes",
+    "split_half_reliability",
+    "subset_scores",
+]
