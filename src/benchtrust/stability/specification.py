@@ -89,6 +89,7 @@ def identified_set(
     """
     table = item_scores(items).pair(a, b)
     gaps = pair_gaps(table.cells.to_numpy())[0]
+    gaps = np.where(np.abs(gaps) <= TIE, 0.0, gaps)
     drawn = _resampled_gaps(table, n_draws, rng)
     return IdentifiedSet(
         low=float(gaps.min()),
