@@ -454,11 +454,10 @@ def score_ranges(
     room = 0.05 + 0.19 * len(models) + (0 if constants is None else 0.3)
     fig, ax = plt.subplots(figsize=(WIDTH, 1.2 + room * len(benchmarks)))
     colors, markers = model_colors(models), model_markers(models)
+    step = (0.66 if constants is None else 0.5) / len(models)
     for i, model in enumerate(models):
         own = told[told["model"] == model].set_index("benchmark").reindex(benchmarks)
-        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * (
-            0.66 if constants is None else 0.5
-        ) / len(models)
+        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * step
         ax.hlines(heights, own["low"], own["high"], color=colors[model], linewidth=2.5, alpha=0.6)
         ax.plot(own["score"], heights, markers[model], color=colors[model], markersize=7, label=model)
     if constants is not None:

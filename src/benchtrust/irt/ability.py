@@ -6,7 +6,7 @@ from numba import njit
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.estimation import Answers, posterior, suited_nodes
-from benchtrust.irt.matrix import checked, shown
+from benchtrust.irt.matrix import checked, parameters_of, shown
 
 METHODS = ("map", "eap", "ml")
 
@@ -42,14 +42,13 @@ def ability(matrix: pd.DataFrame, items: pd.DataFrame, method: str = "map") -> p
 
     Raises
     ------
-    SchemaError : as `matrix.checked`; items without a or b, with labels twice, values that are not finite, or
-        a ≤ 0; no item in common.
+    SchemaError : as `matrix.checked` and `matrix.parameters_of`; no item in common.
     UnknownNameError : no such method.
 
     Source: Baker & Kim, Item Response Theory (2004), chapters 3 and 7.
     """
     method = pick(method, METHODS, "method")
-    table, parameters = checked(matrix), _parameters(items)
+    table, parameters = checked(matrix), parameters_of(items)
     common = table.columns.intersection(parameters.index, sort=False)
     if common.empty:
         raise SchemaError(
@@ -63,21 +62,6 @@ def ability(matrix: pd.DataFrame, items: pd.DataFrame, method: str = "map") -> p
     frame.attrs["n_items_left_out"] = table.shape[1] - len(common)
     frame.attrs["n_items_not_asked"] = len(parameters) - len(common)
     return frame
-
-
-def _parameters(items: pd.DataFrame) -> pd.DataFrame:
-    """Checked a and b."""
-    absent = {"a", "b"} - set(items.columns)
-    if absent:
-        raise SchemaError(f"Items have columns {list(items.columns)}: a and b are needed.")
-    if items.index.has_duplicates:
-        twice = items.index[items.index.duplicated()].unique()
-        raise SchemaError(f"Items that occur more than once: {shown(twice)}. Keep one row of each.")
-    found = items[["a", "b"]].astype("float64")
-    bad = ~np.isfinite(found).all(axis=1) | (found["a"] <= 0)
-    if bad.any():
-        raise SchemaError(f"Items without finite b and a > 0: {shown(found.index[bad])}. Leave them out.")
-    return found
 
 
 def _frame(
@@ -118,17 +102,17 @@ def _by_mode(values: np.ndarray, a: np.ndarray, b: np.ndarray, prior: float) -> 
 
 
 @njit(cache=True, error_model="numpy")
-def _slope(answers, a, b, prior, theta):
+def slope(answers, a, b, prior, theta):
     """Slope of a respondent's log posterior in θ, and its negative curvature; a `prior` of 0 is no prior."""
-    slope, curvature = -prior * theta, prior
+    rise, curvature = -prior * theta, prior
     for j in range(len(a)):
         if not np.isnan(answers[j]):
             z = a[j] * (theta - b[j])
             small = np.exp(-abs(z))
             surprise = (small if (z > 0) == (answers[j] == 1) else 1.0) / (1 + small)
-            slope += a[j] * surprise if answers[j] == 1 else -a[j] * surprise
+            rise += a[j] * surprise if answers[j] == 1 else -a[j] * surprise
             curvature += a[j] * a[j] * small / (1 + small) ** 2
-    return slope, curvature
+    return rise, curvature
 
 
 @njit(cache=True, error_model="numpy")
@@ -146,16 +130,16 @@ def _modes(values, a, b, prior, theta, precision):
             continue
         low, high, at, last = -np.inf, np.inf, 0.0, np.inf
         for _ in range(200):
-            slope, curvature = _slope(answers, a, b, prior, at)
-            if slope > 0:
+            rise, curvature = slope(answers, a, b, prior, at)
+            if rise > 0:
                 low = at
             else:
                 high = at
-            step = min(max(slope / curvature, -_LONGEST), _LONGEST) if curvature > 0 else 0.0
+            step = min(max(rise / curvature, -_LONGEST), _LONGEST) if curvature > 0 else 0.0
             bounded = np.isfinite(high - low)
             if abs(step) > _TOLERANCE and bounded and (abs(step) > last / 2 or not low < at + step < high):
                 step = (low + high) / 2 - at
             at, last = at + step, abs(step)
             if last <= _TOLERANCE:
                 break
-        theta[i], precision[i] = at, _slope(answers, a, b, prior, at)[1]
+        theta[i], precision[i] = at, slope(answers, a, b, prior, at)[1]

@@ -8,12 +8,12 @@ import pandas as pd
 from numba import njit
 
 from benchtrust.errors import SchemaError, pick
+from benchtrust.irt.ability import METHODS, slope
 from benchtrust.irt.pool import binary_matrix, item_parameters
 
 ML_BOUND = 8.0
 """Largest |θ| of maximum likelihood, which is infinite after answers that are all right or all wrong."""
 
-_METHODS = ("map", "eap", "ml")
 _NODES = np.linspace(-8, 8, 401)
 _TOLERANCE = 1e-10
 
@@ -86,7 +86,7 @@ def adaptive_test(
     """
     matrix = binary_matrix(matrix)
     parameters = item_parameters(items, matrix)
-    kind = _METHODS.index(pick(method, _METHODS, "ability method"))
+    kind = METHODS.index(pick(method, METHODS, "ability method"))
     _check_rules(length, len(parameters), start, stop_se)
     rank = np.argsort(-parameters["a"].to_numpy(), kind="stable")
     a, b = parameters.to_numpy()[rank].T.copy()
@@ -119,7 +119,7 @@ def _result(
         n_asked=pd.Series(n_asked, matrix.index, name="n_asked"),
         exposure=pd.Series(times / len(matrix), labels, name="exposure"),
         overlap=_overlap(times, n_asked),
-        n_at_bound=int((np.abs(theta) == ML_BOUND).sum()) if kind == _METHODS.index("ml") else 0,
+        n_at_bound=int((np.abs(theta) == ML_BOUND).sum()) if kind == METHODS.index("ml") else 0,
         left_out=tuple(matrix.columns.difference(labels, sort=False)),
     )
 
@@ -180,18 +180,6 @@ def _most_informative(theta, a, b, rank, free):
 
 
 @njit(cache=True)
-def _slope(theta, x, a, b, precision):
-    """First derivative of the log posterior, and minus the second (the information, with the prior's)."""
-    gradient, information = -precision * theta, precision
-    for j in range(len(x)):
-        e = np.exp(-abs(a[j] * (theta - b[j])))
-        surprise = (e if (theta > b[j]) == (x[j] == 1) else 1.0) / (1 + e)
-        gradient += a[j] * surprise if x[j] == 1 else -a[j] * surprise
-        information += a[j] ** 2 * e / (1 + e) ** 2
-    return gradient, information
-
-
-@njit(cache=True)
 def _mode(x, a, b, theta, precision):
     """Mode of the log posterior, and its error: by Newton steps, or halves of the bracket where they fail.
 
@@ -203,12 +191,12 @@ def _mode(x, a, b, theta, precision):
     theta = min(max(theta, low), high)
     if precision == 0:
         for bound in (low, high):
-            gradient, information = _slope(bound, x, a, b, precision)
+            gradient, information = slope(x, a, b, precision, bound)
             if gradient * bound >= 0:
                 return bound, _error(information)
     information, last = precision, np.inf
     while high - low > _TOLERANCE:
-        gradient, information = _slope(theta, x, a, b, precision)
+        gradient, information = slope(x, a, b, precision, theta)
         step = gradient / information if information > 0 else np.inf
         if abs(step) < _TOLERANCE:
             return theta + step, _error(information)

@@ -8,7 +8,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError
 from benchtrust.irt.curves import probability
 from benchtrust.irt.pool import binary_matrix, item_parameters
-from benchtrust.irt.subsets import RANDOM, Estimate, Selection, map_ability
+from benchtrust.irt.subsets import RANDOM, Estimate, Selection, map_ability, strata_of
 
 
 def aipw(
@@ -132,10 +132,7 @@ def _strata(
         strata = sample.strata
     if strata is None:
         return pd.Series(0, predictions.columns)
-    strata = strata.reindex(predictions.columns)
-    if strata.isna().any():
-        raise SchemaError(f"Item {strata.index[strata.isna()][0]!r} has no stratum: name one for each item.")
-    return strata
+    return strata_of(predictions.columns, strata)
 
 
 def _sampled_answers(matrix: pd.DataFrame, items: list[Hashable], benchmark: pd.DataFrame) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Answers as item response models read them: respondents × items; 1 right, 0 wrong, NaN not asked."""
+"""What item response models read: answers, respondents × items, and the parameters of items."""
 
 from collections.abc import Hashable, Iterable
 
@@ -43,8 +43,39 @@ def checked(matrix: pd.DataFrame) -> pd.DataFrame:
             raise SchemaError(f"Labels of more than one {axis}: {shown(twice)}. Give each its own.")
     values = _numbers(matrix)
     _check_values(values, matrix)
+    return named(pd.DataFrame(values, index=matrix.index, columns=matrix.columns))
+
+
+def named(matrix: pd.DataFrame) -> pd.DataFrame:
+    """The matrix with axes ``respondent`` and ``item`` where they have no name."""
     unnamed = {axis: name for axis, name in _NAMES.items() if getattr(matrix, axis).names == [None]}
-    return pd.DataFrame(values, index=matrix.index, columns=matrix.columns).rename_axis(**unnamed)
+    return matrix.rename_axis(**unnamed)
+
+
+def parameters_of(items: pd.DataFrame) -> pd.DataFrame:
+    """Check 2PL parameters and return their columns a and b as floats.
+
+    Raises
+    ------
+    SchemaError : a missing column, labels that occur twice, a ≤ 0, or a value that is not finite.
+    """
+    missing = [name for name in ("a", "b") if name not in items]
+    if missing:
+        raise SchemaError(
+            f"Items lack {' and '.join(missing)}, they have {list(items.columns)}: a and b are needed."
+        )
+    if items.index.has_duplicates:
+        twice = items.index[items.index.duplicated()].unique()
+        raise SchemaError(f"Items that occur more than once: {shown(twice)}. Of two rows keep one.")
+    parameters = items[["a", "b"]].astype("float64")
+    bad = parameters[~np.isfinite(parameters).all(axis=1) | (parameters["a"] <= 0)]
+    if len(bad):
+        a, b = bad.iloc[0]
+        raise SchemaError(
+            f"Items without finite b and a > 0: {shown(bad.index)}; the first has a = {a:g}, b = {b:g}. "
+            "Leave them out."
+        )
+    return parameters
 
 
 def shown(labels: Iterable[Hashable]) -> str:

@@ -5,6 +5,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.curves import probability
+from benchtrust.irt.matrix import named
 
 
 def simulate(
@@ -36,9 +37,4 @@ def simulate(
     answers = (rng.random(chances.shape) < chances).astype("float64")
     if missing:
         answers[rng.random(chances.shape) < missing] = np.nan
-    frame = pd.DataFrame(answers, index=labelled.index, columns=items.index)
-    if frame.index.names == [None]:
-        frame.index.name = "respondent"
-    if frame.columns.names == [None]:
-        frame.columns.name = "item"
-    return frame
+    return named(pd.DataFrame(answers, index=labelled.index, columns=items.index))

@@ -338,10 +338,21 @@ def _quantile_group(values: np.ndarray, n_groups: int) -> np.ndarray:
     return np.searchsorted(edges, values, side="left")
 
 
-def _given_strata(strata: pd.Series, matrix: pd.DataFrame, k: int) -> pd.Series:
-    own = strata.reindex(matrix.columns)
+def strata_of(items: pd.Index, strata: pd.Series) -> pd.Series:
+    """Stratum of each item.
+
+    Raises
+    ------
+    SchemaError : an item without one.
+    """
+    own = strata.reindex(items)
     if own.isna().any():
         raise SchemaError(f"Item {own.index[own.isna()][0]!r} has no stratum: name one for each item.")
+    return own
+
+
+def _given_strata(strata: pd.Series, matrix: pd.DataFrame, k: int) -> pd.Series:
+    own = strata_of(matrix.columns, strata)
     if own.nunique() > k:
         raise SchemaError(f"{k} items from {own.nunique()} strata: choose at least one of each.")
     return own

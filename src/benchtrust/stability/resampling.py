@@ -176,6 +176,16 @@ def resampled_cells(
         yield table.through_rule(means).swapaxes(1, 2)
 
 
+def observed_and_resampled(table: ItemScores, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Cell scores as observed, then those of `resampled_cells`: (1 + draws, C, M)."""
+    return np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+
+
+def interval(drawn: np.ndarray, level: float) -> np.ndarray:
+    """Quantiles over the draws (first axis) that leave the same probability on either side: (2, ...)."""
+    return np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
 def _check_even(table: ItemScores) -> None:
     """Refuse configurations that were asked different items."""
     uneven = np.flatnonzero((table.weights != table.weights[0]).any(axis=1))
