@@ -11,7 +11,7 @@ from benchtrust.harmony.nulls import (
     partition_stability,
     sensitivity,
 )
-from benchtrust.harmony.partition import Partition, partition
+from benchtrust.harmony.partitions import Partition, partition
 from benchtrust.harmony.rebalancing import (
     Association,
     Rebalanced,

@@ -74,8 +74,8 @@ def harmony(
 
     Raises
     ------
-    SchemaError : one cluster, accuracies outside 0..1 or missing, weights that do not fit or are not positive,
-        b or ε outside its range.
+    SchemaError : one cluster, accuracies outside 0..1 or missing, weights that do not fit or are not
+        positive, b or ε outside its range.
 
     Source: arXiv 2509.25671, HARMONY; the values of b and ε are not published there.
     """
@@ -134,7 +134,7 @@ def masses(accuracy: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.nd
 
     Parameters
     ----------
-    accuracy, weights : (..., k), the weights summing to one; a cluster of weight 0 has mass 0 and counts in k.
+    accuracy, weights : (..., k), the weights summing to one; a cluster of weight 0 counts in k.
     bandwidth : b, > 0.
     """
     mean = (weights * accuracy).sum(axis=-1, keepdims=True)
@@ -143,7 +143,7 @@ def masses(accuracy: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.nd
 
 
 def entropy(p: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
-    """Shannon entropy along the last axis over its largest value: -(1 / log k) Σ p log(p + ε), (..., k) → (...)."""
+    """Shannon entropy over its largest value, -(1 / log k) Σ p log(p + ε), along the last axis, k long."""
     return np.maximum(-xlogy(p, p + epsilon).sum(axis=-1) / np.log(p.shape[-1]), 0.0)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.harmony.index import Harmony, cluster_scores, entropy, harmony, masses
-from benchtrust.harmony.partition import Partition, partition
+from benchtrust.harmony.partitions import Partition, partition
 from benchtrust.harmony.similarity import (
     FLOOR,
     Similarity,
@@ -57,7 +57,6 @@ class HarmonyInterval:
     draws : (n_draws,) H of each draw.
     low, high : quantiles of the draws.
     drift : mean of the draws minus the value: resampling adds noise to the clusters' accuracies.
-    basic_low, basic_high : the quantiles reflected at the value, cut to [0, 1], which takes the drift out.
     """
 
     value: float
@@ -65,8 +64,6 @@ class HarmonyInterval:
     low: float
     high: float
     drift: float
-    basic_low: float
-    basic_high: float
 
 
 def harmony_null(
@@ -124,7 +121,7 @@ def bias_curve(
     Parameters
     ----------
     accuracy, weights, bandwidth : of the truth, as in `harmony`.
-    n_items : sizes of the benchmark, spread over the clusters by weight, at least one item each.
+    n_items : sizes of the benchmark; how many items each cluster gets is drawn by weight.
     n_draws : benchmarks a size.
     rng : their source.
 
@@ -145,9 +142,9 @@ def bias_curve(
     shares = np.ones(true.k) if weights is None else np.asarray(weights, dtype="float64")
     rows = []
     for n in n_items:
-        sizes = np.maximum(np.round(n * shares / shares.sum()).astype(int), 1)
-        right = rng.binomial(sizes, accuracy, size=(n_draws, true.k))
-        draws = entropy(masses(right / sizes, sizes / sizes.sum(), bandwidth))
+        sizes = rng.multinomial(n, shares / shares.sum(), size=n_draws)
+        right = rng.binomial(sizes, accuracy)
+        draws = entropy(masses(right / np.maximum(sizes, 1), sizes / n, bandwidth))
         low, high = np.quantile(draws, [0.05, 0.95])
         rows.append((n, true.value, draws.mean(), draws.std(), low, high, draws.mean() - true.value))
     return pd.DataFrame(rows, columns=["n_items", "true", "mean", "sd", "low", "high", "bias"])
@@ -164,7 +161,10 @@ def harmony_interval(
     """Bootstrap H over items, the partition as given: each draw takes items with their clusters.
 
     Items that share cluster and score are counted together, which gives the same draws as one by one. A
-    cluster that a draw misses has mass 0 there and still counts in k.
+    cluster that a draw misses has mass 0 there and still counts in k. Where the accuracies differ, the
+    percentile interval covers about as often as it says (.92 to .98 of simulations at 200 and 1,000 items).
+    Where they are equal, H is at its edge and noise can only lower it: the interval misses it, `harmony_null`
+    asks that question.
 
     Parameters
     ----------
@@ -192,8 +192,7 @@ def harmony_interval(
     sizes, sums = drawn @ member, drawn @ (member * kinds[:, 1:])
     draws = entropy(masses(sums / np.maximum(sizes, 1), sizes / count.sum(), bandwidth))
     low, high = (float(q) for q in np.quantile(draws, [(1 - level) / 2, (1 + level) / 2]))
-    basic_low, basic_high = (float(np.clip(2 * value - q, 0, 1)) for q in (high, low))
-    return HarmonyInterval(value, draws, low, high, float(draws.mean() - value), basic_low, basic_high)
+    return HarmonyInterval(value, draws, low, high, float(draws.mean() - value))
 
 
 def cross_fitted(
@@ -207,8 +206,8 @@ def cross_fitted(
 ) -> pd.DataFrame:
     """H of each model on its own partition, and on one made from all other models.
 
-    A model's confidence forms its own clusters and predicts its accuracy, so its own partition can look uneven
-    for that reason alone. A partition from the other models does not know its confidence.
+    A model's confidence forms its own clusters and predicts its accuracy, so its own partition can look
+    uneven for that reason alone. A partition from the other models does not know its confidence.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.harmony.index import entropy, masses
-from benchtrust.harmony.partition import partition
+from benchtrust.harmony.partitions import partition
 from benchtrust.harmony.similarity import Similarity, pooled_similarity
 
 MEAN = "mean of models"
@@ -29,7 +29,7 @@ class Rebalanced:
     models : a row a model, the last for their mean score; columns:
 
         - before, after, shift : mean score, and after minus before.
-        - low, high, p : bootstrap interval (95 %) of the shift over items, paired, and two-sided p of no shift.
+        - low, high, p : 95 % bootstrap interval of the shift over items, paired, and two-sided p of no shift.
         - random_sd, p_random : spread of the shift under random pruning of as many items, and how often that
           moves the score at least as far.
         - harmony_before, harmony_after, harmony_random : H, and its mean under random pruning.
@@ -125,8 +125,8 @@ def rebalance(
 
     Raises
     ------
-    SchemaError : as `prune`; missing scores, or others than the similarity's items; a share or number of draws
-        outside its range.
+    SchemaError : as `prune`; missing scores, or others than the similarity's items; a share or number of
+        draws outside its range.
 
     Source: arXiv 2509.25671, rebalancing; the book, "Rebalancing".
     """

@@ -10,7 +10,7 @@ from scipy import sparse
 from benchtrust.errors import SchemaError
 
 FLOOR = 1e-6
-"""Smallest probability that an outcome is given before the logarithm; about that of a side table's last token."""
+"""Smallest probability that an outcome has before the logarithm; a side table's last token has about it."""
 
 TOLERANCE = 1e-4
 """How far the probabilities of an item may be from a sum of one; the side table of answers has the same."""
@@ -369,8 +369,8 @@ def _factors(
 ) -> tuple[np.ndarray | sparse.csr_array, np.ndarray | sparse.csr_array]:
     """Rows l, r with KL(p‖q) + KL(q‖p) = (l_p·r_p + l_q·r_q) / 2 - l_p·r_q.
 
-    With p = (x + f) / z, x what is above the floor f, and log p = y + log(f / z), the divergence needs x and y
-    alone, which are zero wherever nothing is listed: l = (x/z, f/z, y, Σy), r = (y, Σy, x/z, f/z). The
+    With p = (x + f) / z, x what is above the floor f, and log p = y + log(f / z), the divergence needs x and
+    y alone, which are zero wherever nothing is listed: l = (x/z, f/z, y, Σy), r = (y, Σy, x/z, f/z). The
     logarithms may have a floor of their own for each row.
     """
     n, outcomes = values.shape
@@ -402,7 +402,8 @@ def _square(factors: tuple, transform: Callable, diagonal: float, dtype: type) -
         for columns in edges[i:]:
             cross = left[rows] @ right[columns].T
             cross = cross.toarray() if sparse.issparse(cross) else cross
-            found[rows, columns] = transform(np.maximum(own[rows, None] + own[None, columns] - cross, 0))
-            found[columns, rows] = found[rows, columns].T
+            block = transform(np.maximum(own[rows, None] + own[None, columns] - cross, 0))
+            found[columns, rows] = block.T
+            found[rows, columns] = (block + block.T) / 2 if rows == columns else block
     np.fill_diagonal(found, diagonal)
     return found

@@ -63,19 +63,19 @@ def partition(
 ) -> Partition:
     """Cut items into the number of clusters that has the largest mean silhouette.
 
-    1. Connected components of the graph of similarities above `link`. A partition never joins parts of two, so
-       no k below their number is tried.
+    1. Connected components of the graph of similarities above `link`. A partition never joins parts of two,
+       so no k below their number is tried.
     2. One spectral embedding for the whole sweep: the leading eigenvectors of the affinity without its
        diagonal, normalised by the degrees, component by component; for each k the first k of them, rows
        scaled to length one, then k-means. Copies of an item enter with their weight, as if written out.
     3. Mean silhouette of the items on the distance 1 - S. It is half the squared distance in the space whose
        kernel is S, and for small τ it is proportional to the divergence.
     4. A connected affinity must beat affinities without clusters, or there is no partition. Each of `n_null`
-       draws takes up to 150 items twice: as a cloud, points uniform in a box whose sides have the variances of
-       the items' principal coordinates under the squared distance -log S, and as noise, their similarities
-       shuffled. The silhouette must exceed those of all draws, the largest over several k each: size about
-       1 / (1 + n_null) for items that form such a box. The silhouette alone does not tell, since a
-       continuum can be cut too: halves of a line have about .6.
+       draws takes up to 150 items twice: as a cloud, points uniform in a box whose sides have the variances
+       of the items' principal coordinates under the squared distance -log S, and as noise, their
+       similarities shuffled. The silhouette must exceed those of all draws, the largest over several k each:
+       size at most about 1 / (1 + n_null) for items that form such a box. The silhouette alone does not tell,
+       since a continuum can be cut too: halves of a line have about .6.
 
     Parameters
     ----------
@@ -203,7 +203,8 @@ def silhouettes(affinity: np.ndarray, weights: np.ndarray, labels: Sequence[np.n
     near = affinity @ np.hstack(members).astype(affinity.dtype)
     ends = np.cumsum([member.shape[1] for member in members])
     parts = zip(members, np.split(near, ends[:-1], axis=1), labels, strict=True)
-    return np.array([np.average(_silhouette(m.sum(axis=0), s, l), weights=weights) for m, s, l in parts])
+    own = [_silhouette(member.sum(axis=0), summed, label) for member, summed, label in parts]
+    return np.average(own, axis=1, weights=weights)
 
 
 def _silhouette(sizes: np.ndarray, near: np.ndarray, label: np.ndarray) -> np.ndarray:
