@@ -51,13 +51,13 @@ def test_the_bias_depends_on_the_accuracies_and_can_be_upwards():
 
 
 def test_random_partitions_follow_the_hypergeometric_distribution():
-    """Two clusters of 3 and 5 items, 4 right: all ways to share them out."""
-    scores, labels = np.array([1.0, 1, 0, 1, 1, 0, 0, 0]), np.repeat([0, 1], [3, 5])
+    """Two clusters of 3 and 6 items, 4 right: all ways to share them out."""
+    scores, labels = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 0]), np.repeat([0, 1], [3, 6])
     drawn = harmony_null(scores, labels, 0.2, 20_000, np.random.default_rng(3)).partitions
     exact: dict[float, float] = {}
     for right in range(4):
-        value = round(harmony([right / 3, (4 - right) / 5], [3, 5], 0.2).value, 9)
-        exact[value] = exact.get(value, 0) + comb(3, right) * comb(5, 4 - right) / comb(8, 4)
+        value = round(harmony([right / 3, (4 - right) / 6], [3, 6], 0.2).value, 9)
+        exact[value] = exact.get(value, 0) + comb(3, right) * comb(6, 4 - right) / comb(9, 4)
     assert len(exact) > 2
     for value, chance in exact.items():
         assert np.isclose(drawn, value).mean() == pytest.approx(chance, abs=0.015)
@@ -115,7 +115,7 @@ def test_the_interval_is_the_bootstrap_over_items():
         cells = cluster_scores(scores[own], labels[own])
         draws.append(harmony(cells.accuracy, cells.sizes, 0.1).value)
     for q in (0.1, 0.5, 0.9):
-        assert np.quantile(found.draws, q) == pytest.approx(np.quantile(draws, q), abs=0.02)
+        assert np.quantile(found.draws, q) == pytest.approx(np.quantile(draws, q), abs=0.03)
     assert found.low < found.value < found.high
     assert found.drift == pytest.approx(found.draws.mean() - found.value)
 
@@ -155,11 +155,11 @@ def test_the_cross_fitted_test_sees_through_a_model_s_own_confidence():
 
 
 def test_the_cross_fitted_partition_is_that_of_the_other_models():
-    """Two kinds that b and c see and a does not: a is judged by them."""
+    """Two kinds that b and c see and a does not, for whom all items are alike: a is judged by them."""
     rng = np.random.default_rng(10)
     own = np.repeat([0, 1], [70, 30])
     seen = {m: np.array([rng.dirichlet(80 * (0.04 + 0.76 * np.eye(6)[k])) for k in own]) for m in "bc"}
-    similarities = {"a": predictive_similarity(rng.dirichlet(np.ones(6), 100), 0.5)}
+    similarities = {"a": predictive_similarity(np.full((100, 6), 1 / 6), 0.5)}
     similarities |= {m: predictive_similarity(p, 0.5) for m, p in seen.items()}
     scores = pd.DataFrame([np.where(own == 0, 1.0, 0.0)] * 3, index=list("abc"))
     table = cross_fitted(similarities, scores, (2, 5), 0.2, 99, rng, n_null=3)

@@ -184,7 +184,7 @@ def harmony_interval(
         raise SchemaError(f"level = {level}: give the share of the interval, such as .95.")
     found = cluster_scores(scores, labels)
     value = harmony(found.accuracy, found.sizes, bandwidth).value
-    scores = np.asarray(scores, dtype="float64")
+    scores, labels = np.asarray(scores, dtype="float64"), np.asarray(labels)
     asked = ~np.isnan(scores)
     kinds, count = np.unique(np.column_stack([labels[asked], scores[asked]]), axis=0, return_counts=True)
     drawn = rng.multinomial(count.sum(), count / count.sum(), size=n_draws)
