@@ -158,7 +158,7 @@ def test_noise_is_not_cut_and_equal_similarities_are_not_tried():
         found = partition(flat, (2, 6), rng)
         assert (found.k, found.reason) == (1, "no partition: all distinct items are equally similar")
     alike = predictive_similarity(np.tile([0.2, 0.3, 0.5], (20, 1)), 1.0)
-    assert partition(alike, (2, 6), rng).reason == "no partition: 1 distinct items, fewer than the smallest k"
+    assert partition(alike, (2, 6), rng).reason == "no partition: no k from 1 components to 1 distinct items"
 
 
 def test_two_kinds_of_copies_are_two_clusters():
@@ -185,6 +185,20 @@ def test_components_are_never_joined(dense, monkeypatch):
     assert found.silhouettes.index.min() == 4
     assert "4 components" in found.reason
     assert found.eigenvalues[:4] == pytest.approx(np.ones(4))
+
+
+def test_affinities_near_one_or_far_apart_are_still_cut(monkeypatch):
+    """Small τ: eigenvalues near 0 must not stall the iteration. Large τ: clouds must not fall apart."""
+    monkeypatch.setattr("benchtrust.harmony.partitions._DENSE", 20)
+    p = np.random.default_rng(1).dirichlet(np.ones(2), 200)
+    for tau in (1e-3, 50.0):
+        found = partition(predictive_similarity(p, tau), (2, 8), np.random.default_rng(0), n_null=3)
+        assert np.isfinite(found.silhouettes).all()
+        assert np.isfinite(found.null).all()
+    p, kinds = mixture(200, 3, seed=9)
+    near = predictive_similarity(p, 1e-3)
+    assert near.affinity.min() > 0.99
+    assert same(partition(near, (2, 8), np.random.default_rng(0), n_null=3).labels, kinds)
 
 
 def test_more_components_than_clusters_are_no_partition():

@@ -101,7 +101,7 @@ def partition(
     tried = [k for k in ks if n_components <= k <= len(affinity)]
     seeds = rng.integers(2**31, size=2)
     if not tried or _all_alike(similarity):
-        return _none(similarity, components, _why_untried(affinity, n_components, ks))
+        return _none(similarity, components, _why_untried(len(affinity), n_components, tried, ks[-1]))
     values, vectors = embedding(affinity, weights, components, max(tried), seeds[0])
     labels = [clusters(vectors[:, :k], weights, seeds[1]) for k in tried]
     found = silhouettes(affinity, weights, labels)
@@ -229,18 +229,20 @@ def _leading(affinity: np.ndarray, weights: np.ndarray, n: int, seed: int) -> tu
     degree = (affinity @ weights.astype(affinity.dtype)).astype("float64") - 1
     scale = np.sqrt(weights / degree)
 
-    def product(x: np.ndarray) -> np.ndarray:
-        x = x.ravel()
-        return scale * (affinity @ (scale * x).astype(affinity.dtype)) - x / degree
-
     if len(affinity) <= _DENSE:
         whole = scale[:, None] * affinity * scale - np.diag(1 / degree)
         values, vectors = eigh(whole, subset_by_index=[len(whole) - n, len(whole) - 1])
         return values[::-1], vectors[:, ::-1]
-    operator = LinearOperator(affinity.shape, matvec=product, dtype="float64")
+
+    def shifted(x: np.ndarray) -> np.ndarray:
+        """One more than the matrix, so that ARPACK's relative tolerance is an absolute one near 0."""
+        x = x.ravel()
+        return scale * (affinity @ (scale * x).astype(affinity.dtype)) - x / degree + x
+
+    operator = LinearOperator(affinity.shape, matvec=shifted, dtype="float64")
     start = np.random.default_rng(seed).uniform(0.5, 1, len(affinity))
     values, vectors = eigsh(operator, n, which="LA", v0=start, tol=1e-5, ncv=3 * n + 1)
-    return values[::-1], vectors[:, ::-1]
+    return values[::-1] - 1, vectors[:, ::-1]
 
 
 def _null_silhouettes(
@@ -250,7 +252,7 @@ def _null_silhouettes(
     n = min(_DRAWN, len(similarity.items))
     drawn = similarity.representative[rng.choice(len(similarity.items), n, replace=False)]
     sample = similarity.affinity[np.ix_(drawn, drawn)].astype("float64")
-    squared = -np.log(np.maximum(sample, link))
+    squared = -np.log(np.maximum(sample, max(link, LINK)))
     centred = squared - squared.mean(axis=0)
     variances = np.linalg.eigvalsh(-(centred - centred.mean(axis=1, keepdims=True)) / 2) / n
     sides = np.sqrt(12 * variances[variances > 0])
@@ -258,17 +260,17 @@ def _null_silhouettes(
     for seed in rng.integers(2**31, size=n_draws):
         points = rng.random((n, len(sides))) * sides
         norms = (points**2).sum(axis=1)
-        cloud = np.exp(-np.maximum(norms[:, None] + norms - 2 * points @ points.T, 0))
+        apart = np.maximum(norms[:, None] + norms - 2 * points @ points.T, 0)
         noise = np.zeros((n, n))
         noise[upper] = rng.permutation(sample[upper])
         yield max(
-            _largest_silhouette(cloud, {k, *(own for own in tried if own in _CLOUD_KS)}, seed),
+            _largest_silhouette(np.exp(-apart), {k, *(own for own in tried if own in _CLOUD_KS)}, seed),
             _largest_silhouette(noise + noise.T, {k, tried[0]}, seed),
         )
 
 
 def _largest_silhouette(affinity: np.ndarray, ks: set[int], seed: int) -> float:
-    n = len(affinity)
+    n, affinity = len(affinity), np.maximum(affinity, LINK)
     np.fill_diagonal(affinity, 1)
     ones = np.ones(n)
     _, vectors = embedding(affinity, ones, np.zeros(n, dtype=int), max(ks), seed)
@@ -303,11 +305,11 @@ def _none(similarity: Similarity, components: np.ndarray, reason: str) -> Partit
     return Partition(_zeros(similarity), 1, empty, empty, own, np.empty(0), np.empty(0), reason)
 
 
-def _why_untried(affinity: np.ndarray, n_components: int, ks: list[int]) -> str:
-    if n_components > ks[-1]:
+def _why_untried(n_distinct: int, n_components: int, tried: list[int], largest: int) -> str:
+    if n_components > largest:
         return f"no partition: the affinity falls into {n_components} components, more than the largest k"
-    if len(affinity) < ks[0]:
-        return f"no partition: {len(affinity)} distinct items, fewer than the smallest k"
+    if not tried:
+        return f"no partition: no k from {n_components} components to {n_distinct} distinct items"
     return "no partition: all distinct items are equally similar"
 
 
