@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -136,31 +137,18 @@ def rebalance(
     n_removed = round(share * len(labels))
     kept = prune(similarity, labels, n_removed)
     table = np.vstack([scores.to_numpy(dtype="float64"), scores.to_numpy(dtype="float64").mean(axis=0)]).T
-    cells = _Cells(table, np.asarray(labels), bandwidth)
-    before, after = (cells.summary(counts[None]) for counts in (np.ones(len(kept)), kept.astype("float64")))
-    shift = (after.mean - before.mean)[0]
+    selections = chain(
+        [np.ones((1, len(kept))), kept[None]], _random_kept(len(kept), n_removed, n_draws, rng)
+    )
+    before, after, *random = (_summary(counts, table, np.asarray(labels), bandwidth) for counts in selections)
     drawn = np.concatenate([_shifts(counts, kept, table) for counts in _resampled(len(kept), n_draws, rng)])
-    random = [cells.summary(counts) for counts in _random_kept(len(kept), n_removed, n_draws, rng)]
-    moved = np.concatenate([draws.mean for draws in random]) - before.mean
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    models = pd.DataFrame({"model": [*scores.index, MEAN], "before": before.mean[0], "after": after.mean[0]})
     return Rebalanced(
         kept=kept,
         sizes_before=np.bincount(labels),
         sizes_after=np.bincount(labels, weights=kept).astype(int),
         uniform_before=float(before.uniform[0]),
         uniform_after=float(after.uniform[0]),
-        models=models.assign(
-            shift=shift,
-            low=low,
-            high=high,
-            p=_two_sided(drawn),
-            random_sd=moved.std(axis=0),
-            p_random=(1 + (np.abs(moved) >= np.abs(shift) - 1e-12).sum(axis=0)) / (1 + n_draws),
-            harmony_before=before.harmony[0],
-            harmony_after=after.harmony[0],
-            harmony_random=np.concatenate([draws.harmony for draws in random]).mean(axis=0),
-        ),
+        models=_models_table([*scores.index, MEAN], before, after, random, drawn),
     )
 
 
@@ -261,21 +249,37 @@ class _Summary:
     uniform: np.ndarray
 
 
-class _Cells:
-    """Scores (n, M) by cluster, to be summed over many selections of items at once."""
+def _summary(counts: np.ndarray, table: np.ndarray, labels: np.ndarray, bandwidth: float) -> _Summary:
+    """From how often each draw holds each item, (draws, n), and the scores (n, M)."""
+    member = (labels[:, None] == np.arange(labels.max() + 1)).astype("float64")
+    by_cluster = (table[:, :, None] * member[:, None, :]).reshape(len(table), -1)
+    sizes = (counts @ member)[:, None, :]
+    sums = (counts @ by_cluster).reshape(len(counts), -1, sizes.shape[-1])
+    weights = np.broadcast_to(sizes / sizes.sum(axis=-1, keepdims=True), sums.shape)
+    own = entropy(masses(sums / np.maximum(sizes, 1), weights, bandwidth))
+    return _Summary(sums.sum(axis=-1) / sizes.sum(axis=-1), own, entropy(weights[:, 0]))
 
-    def __init__(self, table: np.ndarray, labels: np.ndarray, bandwidth: float) -> None:
-        self.member = (labels[:, None] == np.arange(labels.max() + 1)).astype("float64")
-        self.by_cluster = (table[:, :, None] * self.member[:, None, :]).reshape(len(table), -1)
-        self.bandwidth = bandwidth
 
-    def summary(self, counts: np.ndarray) -> _Summary:
-        """From how often each draw holds each item, (draws, n)."""
-        sizes = (counts @ self.member)[:, None, :]
-        sums = (counts @ self.by_cluster).reshape(len(counts), -1, sizes.shape[-1])
-        weights = np.broadcast_to(sizes / sizes.sum(axis=-1, keepdims=True), sums.shape)
-        own = entropy(masses(sums / np.maximum(sizes, 1), weights, self.bandwidth))
-        return _Summary(sums.sum(axis=-1) / sizes.sum(axis=-1), own, entropy(weights[:, 0]))
+def _models_table(
+    models: list, before: _Summary, after: _Summary, random: list[_Summary], drawn: np.ndarray
+) -> pd.DataFrame:
+    shift = (after.mean - before.mean)[0]
+    moved = np.concatenate([draws.mean for draws in random]) - before.mean
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    columns = {
+        "before": before.mean[0],
+        "after": after.mean[0],
+        "shift": shift,
+        "low": low,
+        "high": high,
+        "p": _two_sided(drawn),
+        "random_sd": moved.std(axis=0),
+        "p_random": (1 + (np.abs(moved) >= np.abs(shift) - 1e-12).sum(axis=0)) / (1 + len(moved)),
+        "harmony_before": before.harmony[0],
+        "harmony_after": after.harmony[0],
+        "harmony_random": np.concatenate([draws.harmony for draws in random]).mean(axis=0),
+    }
+    return pd.DataFrame({"model": models, **columns})
 
 
 def _quotas(sizes: np.ndarray, n_removed: int) -> np.ndarray:
