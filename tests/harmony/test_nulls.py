@@ -18,6 +18,7 @@ from benchtrust.harmony import (
     predictive_similarity,
     sensitivity,
 )
+from benchtrust.harmony.nulls import _part
 
 
 def benchmark(accuracy, sizes, rng) -> tuple[np.ndarray, np.ndarray]:
@@ -190,13 +191,15 @@ def test_clear_clusters_are_stable_and_a_cloud_s_are_not():
     assert cloud.loc[cloud["varied"] == "subsample", "ari"].mean() < 0.8
 
 
-def test_a_subsample_keeps_the_weights_of_copies():
-    rng = np.random.default_rng(12)
-    p, _ = kinds(20, 2, rng)
-    found = partition_stability(
-        np.repeat(p, 4, axis=0), 1.0, (2, 4), rng, n_seeds=0, n_subsamples=3, share=0.5
-    )
-    assert (found["ari"] == 1).all()
+def test_a_part_of_the_items_has_the_similarity_of_those_items():
+    p, _ = kinds(20, 2, np.random.default_rng(12))
+    p = np.repeat(p, 4, axis=0)
+    own = np.sort(np.random.default_rng(0).choice(80, 50, replace=False))
+    part, alone = _part(predictive_similarity(p, 1.0), own), predictive_similarity(p[own], 1.0)
+    assert part.affinity == pytest.approx(alone.affinity, abs=1e-7)
+    assert part.weights.tolist() == alone.weights.tolist()
+    assert part.representative.tolist() == alone.representative.tolist()
+    assert part.items.tolist() == own.tolist()
 
 
 def test_the_sweep_crosses_tau_and_bandwidth():

@@ -147,6 +147,22 @@ def test_without_the_null_a_line_is_cut_with_a_high_silhouette():
     assert partition(similarity, (2, 4), np.random.default_rng(0), n_null=9).k == 1
 
 
+@pytest.mark.parametrize("tau", [1.0, 30.0, 100.0])
+def test_the_null_of_a_line_is_a_line(tau):
+    """The clouds have the items' extent under any τ: they are as well cut as the line itself."""
+    line = np.random.default_rng(2).uniform(0.3, 0.7, 150)
+    similarity = predictive_similarity(np.column_stack([line, 1 - line]), tau)
+    found = partition(similarity, (2, 8), np.random.default_rng(0), n_null=9)
+    assert found.null.mean() == pytest.approx(found.silhouettes.max(), abs=0.06)
+
+
+def test_a_chain_of_links_is_compared_with_chains_that_hold_together():
+    """Shuffled, its links leave items without any: they must not make the null undefined."""
+    chain = np.eye(60) + 0.9 * (np.eye(60, k=1) + np.eye(60, k=-1))
+    found = partition(np.minimum(chain, 1), (2, 6), np.random.default_rng(0), n_null=5)
+    assert np.isfinite(found.null).all()
+
+
 def test_noise_is_not_cut_and_equal_similarities_are_not_tried():
     rng = np.random.default_rng(0)
     noise = np.triu(rng.random((250, 250)), 1)
@@ -223,6 +239,29 @@ def test_clusters_that_k_means_leaves_empty_are_not_counted():
     labels = clusters(vectors, np.ones(12), seed=0)
     assert sorted(set(labels)) == [0, 1, 2]
     assert same(labels, np.repeat([0, 1, 2], 4))
+
+
+def test_clusters_weigh_the_rows_and_forget_their_length():
+    """Three directions in two clusters: the nearer two join, unless the middle one is too heavy to move."""
+    rows = np.column_stack([np.cos([0, 0.5, 1.2]), np.sin([0, 0.5, 1.2])])
+    for scale in ([1, 1, 1], [5, 0.1, 3]):
+        light = clusters(rows * np.array(scale)[:, None], np.ones(3), seed=0)
+        heavy = clusters(rows * np.array(scale)[:, None], np.array([100.0, 100, 1]), seed=0)
+        assert same(light, np.array([0, 0, 1]))
+        assert same(heavy, np.array([0, 1, 1]))
+
+
+def test_many_components_of_unequal_affinities_keep_their_eigenvectors(monkeypatch):
+    """Twelve times the eigenvalue 1, which an iteration over all at once would find ten times."""
+    monkeypatch.setattr("benchtrust.harmony.partitions._DENSE", 20)
+    rng = np.random.default_rng(0)
+    own = np.repeat(np.arange(12), 60)
+    affinity = np.where(own[:, None] == own, rng.random((720, 720)), 0)
+    affinity = (affinity + affinity.T) / 2
+    np.fill_diagonal(affinity, 1)
+    values, vectors = embedding(affinity, np.ones(720), own, 15, 1)
+    assert (values > 1 - 1e-4).sum() == 12
+    assert same(clusters(vectors[:, :12], np.ones(720), seed=0), own)
 
 
 def test_numbers_of_clusters_may_be_given_as_a_range():

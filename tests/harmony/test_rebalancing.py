@@ -154,14 +154,26 @@ def clear_benchmark(rng, sizes, chances, models="abcd") -> tuple[dict, pd.DataFr
 
 
 @pytest.fixture(scope="module")
-def several() -> pd.DataFrame:
+def benchmarks() -> dict:
     rng = np.random.default_rng(6)
     sizes = [60, 20, 20]
     even = {f"even{i}": clear_benchmark(rng, sizes, [0.6, 0.6, 0.6]) for i in range(3)}
     uneven = {f"uneven{i}": clear_benchmark(rng, sizes, [0.98, 0.1, 0.5]) for i in range(2)}
     same = {m: predictive_similarity(np.tile([0.5, 0.5], (30, 1)), 1.0) for m in "ab"}
     none = {"none": (same, pd.DataFrame(np.ones((2, 30)), index=["a", "b"]))}
-    return rebalance_benchmarks(even | uneven | none, 0.3, (2, 4), 0.2, 199, rng, n_null=0)
+    return even | uneven | none
+
+
+@pytest.fixture(scope="module")
+def several(benchmarks) -> pd.DataFrame:
+    return rebalance_benchmarks(benchmarks, 0.3, (2, 4), 0.2, 199, np.random.default_rng(7), n_null=0)
+
+
+def test_only_the_judged_models_scores_are_looked_at(several, benchmarks):
+    for row in several.dropna(subset="before").itertuples():
+        scores = benchmarks[row.benchmark][1]
+        assert row.before == pytest.approx(scores.loc[row.judged.split(", ")].to_numpy().mean())
+        assert row.before != pytest.approx(scores.to_numpy().mean())
 
 
 def test_benchmarks_are_chosen_on_one_half_and_judged_on_the_other(several):

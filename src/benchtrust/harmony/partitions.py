@@ -75,7 +75,8 @@ def partition(
        of the items' principal coordinates under the squared distance -log S, and as noise, their
        similarities shuffled. The silhouette must exceed those of all draws, the largest over several k each:
        size at most about 1 / (1 + n_null) for items that form such a box. The silhouette alone does not tell,
-       since a continuum can be cut too: halves of a line have about .6.
+       since a continuum can be cut too: halves of a line have about .6. Where τ is so large that nearly all
+       similarities are near 0, the outline of a cloud that is no box counts as well, and the size grows.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def partition(
     best = int(np.argmax(found))
     null = np.empty(0)
     if n_components == 1 and n_null:
-        null = np.array([*_null_silhouettes(similarity, tried, tried[best], link, n_null, rng)])
+        null = np.array([*_null_silhouettes(similarity, tried, tried[best], n_null, rng)])
     lost = found[best] <= max(null, default=0.0)
     return Partition(
         labels=_by_size(labels[best][similarity.representative]) if not lost else _zeros(similarity),
@@ -246,13 +247,13 @@ def _leading(affinity: np.ndarray, weights: np.ndarray, n: int, seed: int) -> tu
 
 
 def _null_silhouettes(
-    similarity: Similarity, tried: list[int], k: int, link: float, n_draws: int, rng: np.random.Generator
+    similarity: Similarity, tried: list[int], k: int, n_draws: int, rng: np.random.Generator
 ) -> Iterator[float]:
     """Largest silhouette of a cloud and of noise, n_draws times; that of noise falls with k."""
     n = min(_DRAWN, len(similarity.items))
     drawn = similarity.representative[rng.choice(len(similarity.items), n, replace=False)]
     sample = similarity.affinity[np.ix_(drawn, drawn)].astype("float64")
-    squared = -np.log(np.maximum(sample, max(link, LINK)))
+    squared = -np.log(np.maximum(sample, sample[sample > 0].min()))
     centred = squared - squared.mean(axis=0)
     variances = np.linalg.eigvalsh(-(centred - centred.mean(axis=1, keepdims=True)) / 2) / n
     sides = np.sqrt(12 * variances[variances > 0])
