@@ -69,7 +69,7 @@ def test_models_are_listed_with_size_source_and_licence():
 def test_a_model_in_the_cache_is_marked(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHTRUST_CACHE", str(tmp_path))
     assert "in the cache" not in call(models, "list").output
-    (tmp_path / f"models/{SMALL}/fp32-{catalogue()[SMALL].gguf_sha256[:12]}").mkdir(parents=True)
+    (tmp_path / f"models/{SMALL}/shards-fp32-{catalogue()[SMALL].gguf_sha256[:12]}").mkdir(parents=True)
     assert call(models, "list").output.count("in the cache") == 1
 
 

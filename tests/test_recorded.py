@@ -10,14 +10,14 @@ import pytest
 
 from benchtrust import distributions, harness, items, responses, stability
 from benchtrust.errors import DataFileError
-from benchtrust.grid.record import leaks
+from benchtrust.grid.record import MARK, leaks, rescore
 from benchtrust.inference import catalogue
 
 ROOT = Path(__file__).parents[1] / "data" / "recorded"
 GRID = ROOT / "grid"
 INSTRUCT = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
 BASE = "gemma-3-270m"
-FEWEST = 10
+FEWEST = 30
 """Items that every cell was asked at least."""
 
 
@@ -42,13 +42,35 @@ def test_all_612_cells_are_there_and_the_base_models_60(grid: pd.DataFrame) -> N
     assert sum(len(cells) for (model, _), cells in found.items() if model != BASE) == 612
 
 
+def configurations_of(frame: pd.DataFrame) -> set[tuple[str, harness.Configuration]]:
+    keys = frame[["benchmark", *responses.CONFIGURATION]].drop_duplicates()
+    return {(benchmark, harness.Configuration(*key)) for benchmark, *key in keys.itertuples(index=False)}
+
+
+def test_random_weights_were_asked_by_log_probability_and_in_the_conservative_envelope() -> None:
+    wanted = {
+        (benchmark, c)
+        for benchmark in items.BENCHMARKS
+        for c in harness.envelope(benchmark)
+        if c.scoring == "logprob" or c in harness.envelope(benchmark, "conservative")
+    }
+    assert configurations_of(responses.read(ROOT / "random")) == wanted
+
+
+def test_the_precision_axis_is_the_core_envelope_of_two_benchmarks() -> None:
+    frame = responses.read(ROOT / "precision")
+    wanted = {(b, c) for b in ("xstest", "toxigen") for c in harness.envelope(b, "core")}
+    for model in INSTRUCT:
+        assert configurations_of(frame[frame["model"] == f"{model} (none)"]) == wanted
+
+
 def test_models_share_at_least_the_promised_items(grid: pd.DataFrame) -> None:
     shared = stability.common_items(grid, INSTRUCT).groupby("benchmark")["item_id"].nunique()
     assert (shared >= FEWEST).all()
     assert set(shared.index) == set(items.BENCHMARKS)
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision"])
+@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random"])
 def test_answer_distributions_belong_to_the_cells_of_the_named_configuration(folder: str) -> None:
     table, frame = distributions.read(ROOT / "distributions" / folder), responses.read(ROOT / folder)
     named = frame[
@@ -66,7 +88,7 @@ def test_the_record_is_small_enough_for_a_repository() -> None:
     assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 15e6
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision"])
+@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random"])
 def test_the_manifest_says_what_the_files_hold(folder: str) -> None:
     table = responses.read(ROOT / folder)
     manifest = json.loads((ROOT / folder / "manifest.json").read_text())
@@ -102,6 +124,22 @@ def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     exemplars = {item.item_id for item in items.exemplars(loaded)}
     assert not exemplars & set(own["item_id"])
     assert leaks(own["completion"], loaded) == []
+
+
+def test_practice_answers_are_decided_by_the_present_rules() -> None:
+    table = responses.read(ROOT / "practice")
+    for benchmark, own in table.groupby("benchmark"):
+        pd.testing.assert_frame_equal(rescore(own, items.load(benchmark, "practice")), own)
+
+
+@pytest.mark.external
+@pytest.mark.parametrize("benchmark", list(items.BENCHMARKS))
+def test_answers_are_decided_by_the_present_rules(grid: pd.DataFrame, benchmark: str) -> None:
+    """Rules that decide otherwise need another number in `SCORING_RULES`, and the record new decisions."""
+    own = grid[grid["benchmark"] == benchmark]
+    whole = own["completion"].notna() & ~own["completion"].str.contains(MARK, na=False)
+    assert whole.sum() > 300 or not (own["scoring"] == "free_form").any()
+    pd.testing.assert_frame_equal(rescore(own, items.load(benchmark)), own)
 
 
 @pytest.mark.parametrize("damage", ["altered", "missing"])

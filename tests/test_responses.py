@@ -134,6 +134,7 @@ BREACHES = [
     ("outcome", "failed", "if, and only if, the outcome is 'scored'"),
     ("decoding", "greedy", "'none' if, and only if, scoring is 'logprob'"),
     ("scoring", "free_form", "'none' if, and only if, scoring is 'logprob'"),
+    ("scoring", "logprobable", "'none' if, and only if, scoring is 'logprob'"),
     ("scoring", "", "must not be empty"),
     ("model", None, "must not be missing"),
     ("model", 7, "must be text"),
@@ -164,7 +165,7 @@ BREACHES = [
     ("letter_logprobs", [], "must not be an empty list"),
     ("item_id", "i0", "the only row with its cell_id"),
 ]
-BLAMED = {"outcome": {"failed": "score"}, "scoring": {"free_form": "decoding"}}
+BLAMED = {"outcome": {"failed": "score"}, "scoring": {"free_form": "decoding", "logprobable": "decoding"}}
 
 
 def test_the_table_that_each_breach_starts_from_is_valid():
@@ -185,6 +186,13 @@ def test_each_broken_rule_is_named_with_column_row_and_value(column, value, rule
     assert any(f"column {blamed!r}, row 1, value" in line for line in lines), caught.value
     assert "row 0" not in str(caught.value)
     assert "row 2" not in str(caught.value)
+
+
+def test_variants_of_logprob_scoring_have_no_decoding_either():
+    variants = [chosen("i0"), chosen("i0", scoring="logprob_norm", cell_id="norm")]
+    assert len(responses.validate(table(*variants))) == 2
+    with pytest.raises(SchemaError, match="a variant of it"):
+        responses.validate(table(chosen("i0", scoring="logprob_norm", decoding="greedy")))
 
 
 def test_the_broken_value_is_shown():

@@ -27,6 +27,18 @@ class ParameterError(BenchtrustError, ValueError):
     """A notebook parameter with an unknown name or a value of the wrong type."""
 
 
+class FewRespondentsWarning(UserWarning):
+    """A calibration on so few respondents that its item parameters are rough."""
+
+
+class NotConvergedWarning(UserWarning):
+    """An iteration that stopped before it converged."""
+
+
+class UnnamedAxesWarning(UserWarning):
+    """A matrix whose axes do not say which holds respondents and which items."""
+
+
 def fold(name: str) -> str:
     """Name without case and punctuation, so that ``CrowS-Pairs`` finds ``crows_pairs``."""
     return "".join(c for c in str(name).casefold() if c.isalnum())

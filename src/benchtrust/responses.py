@@ -41,13 +41,18 @@ COLUMNS = {
     "near_ties": "int?",
     "cell_id": "text",
 }
-"""Column -> kind; ``?`` marks a column that may hold nulls."""
+"""Column -> kind; ``?`` marks a column that may hold nulls.
+
+`option_bytes` counts the UTF-8 bytes of what `option_logprobs` scores: the option as it follows the prompt,
+so that after a base model's ``Answer:`` its leading space counts too.
+"""
 
 OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs", "answer_tokens", "near_ties")
 """Columns that reading and writing add, all null, where a table lacks them."""
 
 OUTCOMES = ("scored", "unparsed", "truncated", "failed")
 BENCHMARKS = ("truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest")
+CHOICE_SETS = ("arc_challenge", "commonsenseqa", "logiqa", "pubmedqa", "cosmosqa")
 CONFIGURATION = ["template", "shots", "decoding", "scoring"]
 CELL = ["benchmark", "model", *CONFIGURATION, "cell_id"]
 
@@ -65,7 +70,7 @@ _Breach = tuple[int, str, object, str]
 
 def slug(benchmark: str) -> str:
     """Canonical name of a benchmark that we know by any spelling; another name as it is."""
-    return {fold(name): name for name in BENCHMARKS}.get(fold(benchmark), benchmark)
+    return {fold(name): name for name in (*BENCHMARKS, *CHOICE_SETS)}.get(fold(benchmark), benchmark)
 
 
 def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
@@ -162,8 +167,9 @@ def cell_means(frame: pd.DataFrame) -> pd.DataFrame:
       the maximum may lie inside the range of m).
     - mean : mean over items with unparsed as 0, without the rule.
 
-    A failed row says that the harness broke, not what the model would have answered: it enters no score, only
-    n and n_failed. A score is NaN where a part (or the whole cell) has no answer to average.
+    A failed row says that the harness broke or that the item was too long for the model, not what the model
+    would have answered: it enters no score, only n and n_failed. A score is NaN where a part (or the whole
+    cell) has no answer to average.
 
     Raises
     ------
@@ -478,8 +484,10 @@ def _rules(frame: pd.DataFrame) -> Iterator[tuple[str, str, pd.Series]]:
     yield "outcome", f"must be one of {', '.join(OUTCOMES)}", outcome.isin(OUTCOMES) | outcome.isna()
     yield "score", "must lie between 0 and 1", score.isna() | score.between(0, 1)
     yield "score", "must be given if, and only if, the outcome is 'scored'", _score_fits_outcome(frame)
-    no_decoding, logprob = frame["decoding"] == "none", frame["scoring"] == "logprob"
-    yield "decoding", "must be 'none' if, and only if, scoring is 'logprob'", no_decoding == logprob
+    no_decoding = frame["decoding"] == "none"
+    logprob = frame["scoring"].str.match(r"logprob(_|$)")
+    rule = "must be 'none' if, and only if, scoring is 'logprob' or a variant of it ('logprob_…')"
+    yield "decoding", rule, no_decoding == logprob
     yield from _list_rules(frame)
     again = frame.duplicated(_ROW_KEY)
     yield "item_id", f"must be the only row with its {', '.join(_ROW_KEY)}", ~again

@@ -46,6 +46,9 @@ def test_numbers_are_set_apart_from_text() -> None:
         (Artefact("x", "number", inputs=["data/recorded/a.parquet"]), "from recorded responses"),
         (Artefact("x", "number", inputs=["data/recorded/a.parquet"], live=True), "measured live"),
         (Artefact("x", "number", inputs=["data/published/claims.csv"]), "computed here"),
+        (Artefact("x", "number", public=["data:a.csv"], inputs=["data/recorded/a"]), "recomputed here"),
+        (Artefact("x", "number", public=["data:a.csv"], committed=True), "from committed results"),
+        (Artefact("x", "number", public=["data:a.csv"], live=True), "measured live"),
     ],
 )
 def test_origin(artefact: Artefact, words: str) -> None:

@@ -9,10 +9,11 @@ from benchtrust.grid.baselines import CONSTANTS, constants
 
 @pytest.fixture(scope="module")
 def means():
-    tables = [constants(name, items.load(name, "practice")) for name in items.BENCHMARKS]
+    names = [*items.BENCHMARKS, *items.CHOICE_SETS]
+    tables = [constants(name, items.load(name, "practice")) for name in names]
     return {
         name: responses.cell_means(table).set_index("model")["score"]
-        for name, table in zip(items.BENCHMARKS, tables, strict=True)
+        for name, table in zip(names, tables, strict=True)
     }
 
 

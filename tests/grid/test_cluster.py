@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -267,19 +268,44 @@ def test_a_task_that_kills_its_workers_is_named(workers, tmp_path):
     assert all(item.item_id in str(caught.value) for item in fatal.batch)
 
 
+@pytest.mark.parametrize("package", ["benchtrust", "torch", "transformers", "bitsandbytes"])
+@pytest.mark.parametrize("there", ["99.0", None])
+def test_another_version_on_a_worker_is_an_error_that_names_the_package(package, there):
+    class Stub:
+        def run(self, function, name, on_error):
+            assert on_error == "return"
+            other = there or PackageNotFoundError(name)
+            return {"tcp://a:1": function(name), "tcp://b:2": other if name == package else function(name)}
+
+    said = (
+        rf"tcp://b:2 has {package} {there or 'none'}, this run has {cluster.VERSIONS[package]}\. Install one"
+    )
+    with pytest.raises(BenchtrustError, match=said):
+        cluster.check_versions(Stub())
+
+
+def test_builds_of_one_version_may_differ():
+    class Stub:
+        def run(self, function, name, on_error):
+            return {"tcp://a:1": cluster.VERSIONS[name] + "+cu999"}
+
+    cluster.check_versions(Stub())
+    assert all(found[0].isdigit() and "+" not in found for found in cluster.VERSIONS.values())
+
+
 def test_another_version_on_a_worker_is_an_error_before_anything_is_asked(workers, tmp_path, monkeypatch):
-    own = cluster.VERSION
-    monkeypatch.setattr(cluster, "VERSION", "99.0")
+    own = cluster.VERSIONS["torch"]
+    monkeypatch.setitem(cluster.VERSIONS, "torch", "99.0")
     asked = []
     todo = (asked.append(task) or task for task in tasks(tmp_path))
-    with pytest.raises(BenchtrustError, match=f"has benchtrust {own}, this run has 99.0"):
+    with pytest.raises(BenchtrustError, match=f"has torch {own}, this run has 99.0"):
         next(cluster.results(todo, scheduler=workers.address))
     assert asked == []
 
 
 def test_a_worker_that_joins_later_with_another_version_is_found(workers, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "VERSION", "99.0")
-    with pytest.raises(BenchtrustError, match=r"The worker at tcp://\S+ has benchtrust"):
+    monkeypatch.setitem(cluster.VERSIONS, "bitsandbytes", "99.0")
+    with pytest.raises(BenchtrustError, match=r"The worker at tcp://\S+ has bitsandbytes"):
         next(cluster.answered(workers.client, tasks(tmp_path)))
 
 

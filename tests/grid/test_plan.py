@@ -1,10 +1,13 @@
 """What a recording would hold: counts, filters, and names that are nearly right."""
 
+from itertools import product
+
 import pytest
 
 from benchtrust import items
 from benchtrust.errors import UnknownNameError
 from benchtrust.grid.plan import asked, blocks
+from benchtrust.harness import Configuration
 
 SMALL, HALF, BASE = "SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "gemma-3-270m"
 ALL = list(items.BENCHMARKS)
@@ -18,6 +21,15 @@ def test_three_chat_models_have_612_cells_in_180_prompts():
     plan = blocks([SMALL, HALF, "Qwen2.5-Coder-1.5B-Instruct"], ALL)
     assert cells(plan) == 612
     assert len(plan) == 3 * 5 * 12
+
+
+def test_a_choice_set_has_one_cell_a_model_base_models_too():
+    models = [SMALL, HALF, "Qwen2.5-Coder-1.5B-Instruct", BASE]
+    for tier in ("full", "core", "conservative"):
+        plan = blocks(models, items.CHOICE_SETS, tier)
+        assert [(block.model, block.benchmark) for block in plan] == list(product(models, items.CHOICE_SETS))
+        assert {block.configurations for block in plan} == {(Configuration("minimal", 0, "none", "logprob"),)}
+    assert blocks(models, items.CHOICE_SETS, template=["role"]) == []
 
 
 def test_a_base_model_has_log_prob_cells_only():

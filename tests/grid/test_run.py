@@ -21,7 +21,7 @@ from benchtrust import distributions, harness, items, responses
 from benchtrust.errors import BenchtrustError
 from benchtrust.grid.cells import cells, fitting_shots
 from benchtrust.grid.plan import asked, blocks
-from benchtrust.grid.store import Claims, StoreError, cost, folder, label, missing, part_path
+from benchtrust.grid.store import Claims, StoreError, cost, folder, label, missing, part_path, summary
 from benchtrust.harness import Configuration
 
 pytest.importorskip("torch")
@@ -29,7 +29,7 @@ pytest.importorskip("torch")
 from benchtrust.grid import run as grid_run
 from benchtrust.grid.run import Task
 from benchtrust.inference import generate, option_logprobs
-from benchtrust.inference.tokens import ContextOverflowError, encode
+from benchtrust.inference.tokens import encode
 
 SMALL, BASE = "SmolLM2-135M-Instruct", "gemma-3-270m"
 CONFIGURATION = ["template", "shots", "decoding", "scoring"]
@@ -422,9 +422,35 @@ def test_items_added_later_join_the_cell_that_lost_exemplars(record, tmp_path):
     assert len(frame) == 20
 
 
-def test_a_question_that_does_not_fit_by_itself_is_an_error(stand_in):
-    with pytest.raises(ContextOverflowError, match="tokens do not fit"):
-        grid_run.answer(*few_shot(stand_in, max_position_embeddings=100))
+def test_an_item_that_does_not_fit_by_itself_is_set_aside_whole_and_counted(stand_in):
+    model, task = few_shot(stand_in, shots=0)
+    configuration = task.cells[0].configuration
+    lengths = [len(encode(model, harness.render(i, configuration).messages)) for i in task.batch]
+    longest, room = task.batch[int(np.argmax(lengths))], max(lengths) + 128
+    whole = grid_run.answer(model, task)
+    exact = stand_in(SMALL, max_position_embeddings=room)
+    pd.testing.assert_frame_equal(grid_run.answer(exact, task).frame, whole.frame)
+    tight = stand_in(SMALL, max_position_embeddings=room - 1)
+    answers = grid_run.answer(tight, task)
+    failed = answers.frame["item_id"] == longest.item_id
+    assert set(answers.frame.loc[failed, "outcome"]) == {"failed"}
+    assert (
+        answers.frame.loc[failed, ["score", "choice", "option_logprobs", "completion"]].isna().all(axis=None)
+    )
+    assert len(answers.frame) == len(whole.frame)
+    assert set(answers.profiles["item_id"]) == {item.item_id for item in task.batch} - {longest.item_id}
+    means = responses.cell_means(answers.frame)
+    assert (means[["n", "n_failed", "n_items"]] == [4, 1, 3]).all(axis=None)
+    rest = whole.frame[whole.frame["item_id"] != longest.item_id]
+    assert means["score"].tolist() == responses.cell_means(rest)["score"].tolist()
+
+
+def test_a_model_that_no_item_fits_answers_none_and_is_not_asked_again(record, tmp_path):
+    one = plan(names=("toxigen",), shots=[0], decoding=["none"])
+    assert record(one, 3, tmp_path, max_position_embeddings=100)["prompts"] == 3
+    assert set(responses.read(tmp_path)["outcome"]) == {"failed"}
+    assert summary(tmp_path)["failed"].tolist() == [3]
+    assert record(one, 3, tmp_path, max_position_embeddings=100)["prompts"] == 0
 
 
 # ---------------------------------------------------------------- another definition, other items

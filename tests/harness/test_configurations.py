@@ -5,6 +5,7 @@ from dataclasses import astuple
 import pandas as pd
 import pytest
 
+from benchtrust import distributions, items
 from benchtrust.errors import UnknownNameError
 from benchtrust.harness import Configuration, envelope, within
 from benchtrust.harness.configurations import DECODINGS, SHOTS, TEMPLATES
@@ -68,6 +69,12 @@ def test_other_conservative_members_can_be_named():
     mine = (Configuration("role", 3, "none", "logprob"),)
     assert envelope("bbq", "conservative", mine) == list(mine)
     assert len(envelope("bbq", "core", mine)) == 27
+
+
+@pytest.mark.parametrize("tier", SIZES)
+def test_a_choice_set_has_the_configuration_of_the_answer_distributions_alone(tier):
+    for name in items.CHOICE_SETS:
+        assert envelope(name, tier) == [Configuration(*distributions.CONFIGURATION)]
 
 
 @pytest.mark.parametrize("spelling", ["Full", "FULL", "full "])

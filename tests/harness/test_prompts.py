@@ -26,6 +26,7 @@ from benchtrust.items import Item
 
 ALL = list(items.BENCHMARKS)
 SHOWN = ("truthfulqa", "bbq", "toxigen")
+CHOICE_SETS = list(items.CHOICE_SETS)
 ZERO = Configuration("minimal", 0, "none", "logprob")
 
 
@@ -132,6 +133,28 @@ def test_candidates_are_the_options_texts_whatever_the_order_shown(benchmark):
 
 def test_xstest_candidates_are_the_fixed_openings():
     assert {candidates(item) for item in practice("xstest")} == {OPENINGS}
+
+
+# ---------------------------------------------------------------- choice sets
+
+
+@pytest.mark.parametrize("benchmark", CHOICE_SETS)
+def test_a_choice_set_shows_passage_question_and_lettered_options_and_scores_their_texts(benchmark):
+    item = Item(benchmark, "one", "A passage.\nA question?", ("first", "second", "third"), 1, ())
+    rendered = render(item, ZERO, seed=3)
+    a, b, c = (item.options[i] for i in rendered.order)
+    prompt = f"A passage.\nA question?\nA. {a}\nB. {b}\nC. {c}\nReply with one of the options."
+    assert rendered.messages == ({"role": "user", "content": prompt},)
+    assert rendered.candidates == item.options
+    assert [rendered.shown[ord(letter) - ord("A")] for letter in rendered.letters] == list(item.options)
+    assert len({render(item, ZERO, seed=seed).order for seed in range(40)}) == 6
+
+
+@pytest.mark.parametrize("benchmark", CHOICE_SETS)
+def test_a_choice_set_has_the_minimal_template_only(benchmark):
+    assert template(benchmark, "minimal") == template("truthfulqa", "minimal")
+    with pytest.raises(UnknownNameError, match=r"Unknown template 'role'\. Valid: minimal\."):
+        template(benchmark, "role")
 
 
 # ---------------------------------------------------------------- exemplars

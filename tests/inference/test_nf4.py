@@ -1,6 +1,10 @@
 """NF4: layers dequantised once give live bitsandbytes logits to the bit, and a wrong scale shows."""
 
-import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,17 @@ from benchtrust.inference import model as loading  # noqa: E402
 from benchtrust.inference.catalogue import ModelEntry  # noqa: E402
 from benchtrust.inference.packed import PackedLinear  # noqa: E402
 
+SMOLLM2 = {
+    "hidden_size": 576,
+    "intermediate_size": 1536,
+    "num_hidden_layers": 30,
+    "num_attention_heads": 9,
+    "num_key_value_heads": 3,
+    "tie_word_embeddings": True,
+}
+WORDS = 49152
+COPIES = 1.3
+"""Of the weights as they are held in the end, at most, at any time of the loading."""
 PROMPTS = ["How far is it to the harbour?", "Hi"]
 OPTIONS = [("A mile", "B"), ("yes", "no")]
 PACKED_TOLERANCE = 1e-4
@@ -91,15 +106,18 @@ def test_a_wrong_scale_does_not_pass_as_equal(in_catalogue, number, scale):
     assert (logits(live) - logits(packed)).abs().max() > PACKED_TOLERANCE
 
 
-def test_dequantising_in_place_leaves_nothing_quantised(in_catalogue):
-    live = load("tiny", live=True)
-    network = copy.deepcopy(live.network)
-    before = logits(live)
-    loading.dequantise_once(network)
-    assert not [m for m in network.modules() if isinstance(m, bnb.nn.Linear4bit)]
-    with torch.no_grad():
-        ids = live.tokenizer(PROMPTS[0], return_tensors="pt").input_ids
-        assert torch.equal(network(input_ids=ids).logits.float(), before)
+def test_each_layer_holds_what_its_live_layer_stands_for_and_the_output_layer_what_it_had(in_catalogue):
+    live, full = load("tiny", live=True), load("tiny", "none", device="cpu", packed=False)
+    once = load("tiny", device="cpu", packed=False)
+    for name, layer in once.network.named_modules():
+        if type(layer) is torch.nn.Linear:
+            peer = live.network.get_submodule(name)
+            if isinstance(peer, bnb.nn.Linear4bit):
+                wanted = bnb.functional.dequantize_4bit(peer.weight.data, peer.weight.quant_state)
+            else:
+                assert layer is once.network.get_output_embeddings()
+                wanted = full.network.get_submodule(name).weight
+            assert torch.equal(layer.weight, wanted), name
 
 
 def test_the_engine_runs_on_both_paths(in_catalogue):
@@ -148,3 +166,20 @@ def test_a_gpu_runs_live_and_agrees_with_the_cpu(in_catalogue):
     ):
         per_token = [abs(x - y) / n for x, y, n in zip(a.logprobs, b.logprobs, a.tokens, strict=True)]
         assert max(per_token) < GPU_TOLERANCE
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc that tells a process's peak")
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="torch has no oneDNN here")
+def test_loading_holds_the_weights_once(saved, tmp_path, network_maker, tokenizer_maker):
+    """SmolLM2's shape, in a process of its own that has loaded a small network before."""
+    made = network_maker("Llama", WORDS, **SMOLLM2)
+    made.generation_config.update(do_sample=False, temperature=None, top_k=None, repetition_penalty=None)
+    folder = weights._save(made, tokenizer_maker(), tmp_path / "made")
+    script = Path(__file__).with_name("loading.py")
+    command = [sys.executable, str(script), str(saved), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["layers"] == 7 * 30 + 1
+    assert found["held"] > 600e6
+    assert found["most"] < COPIES * found["held"]

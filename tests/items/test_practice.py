@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / "data" / "items" / "practice"
-BENCHMARKS = ["truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest"]
+BENCHMARKS = ["truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest", "choice_sets"]
 KEYS = ["item_id", "question", "options", "answer", "strata", "part", "family", "notes"]
 # space before a mark, tab, hard or zero-width space, broken character, curly quotes
 UNCLEAN = re.compile(r"\s[,.;:?!]|[\t\u00a0\u200b\ufffd\u2018\u2019\u201c\u201d]")
@@ -42,7 +42,7 @@ def texts(item: dict) -> list[str]:
     return [*item["question"].split("\n"), *item["options"], *item["strata"], *said]
 
 
-# ---------------------------------------------------------------- all five files
+# ---------------------------------------------------------------- all files
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -76,7 +76,7 @@ def test_families_do_not_cross_files():
     assert all(len(names) == 1 for names in owners.values())
 
 
-@pytest.mark.parametrize("benchmark", ["truthfulqa", "toxigen", "crows_pairs"])
+@pytest.mark.parametrize("benchmark", ["truthfulqa", "toxigen", "crows_pairs", "choice_sets"])
 def test_items_without_a_partner_are_their_own_family(benchmark):
     assert all(item["family"] == item["item_id"] and item["part"] == "" for item in read(benchmark))
 
@@ -88,7 +88,7 @@ def test_no_option_and_no_item_occurs_twice(benchmark):
         assert len({text.casefold() for text in item["options"]}) == len(item["options"]), item["item_id"]
     seen = Counter((item["question"], tuple(sorted(item["options"]))) for item in items)
     assert max(seen.values()) == 1
-    if benchmark in ("truthfulqa", "toxigen", "xstest"):
+    if benchmark in ("truthfulqa", "toxigen", "xstest", "choice_sets"):
         assert len({item["question"].casefold() for item in items}) == len(items)
 
 
@@ -105,7 +105,7 @@ def test_text_is_clean(benchmark):
             assert not UNCLEAN.search(text), item["item_id"]
 
 
-@pytest.mark.parametrize("benchmark", ["truthfulqa", "bbq", "toxigen", "xstest"])
+@pytest.mark.parametrize("benchmark", ["truthfulqa", "bbq", "toxigen", "xstest", "choice_sets"])
 def test_questions_are_whole_sentences(benchmark):
     for item in read(benchmark):
         for line in item["question"].split("\n"):
@@ -144,13 +144,15 @@ def test_truthfulqa_has_at_least_seven_categories():
     assert len({item["strata"][0] for item in read("truthfulqa")}) >= 7
 
 
-def test_truthfulqa_length_does_not_give_the_answer_away():
+@pytest.mark.parametrize("benchmark", ["truthfulqa", "choice_sets"])
+def test_length_does_not_give_the_answer_away(benchmark):
     """Rank of the true option's length: 0 shortest, 1 longest; about .5 if length says nothing."""
-    items = read("truthfulqa")
+    items = read(benchmark)
     ranks, longest, shortest = [], 0, 0
     for item in items:
         lengths = [len(option) for option in item["options"]]
-        true, false = lengths[0], lengths[1:]
+        true = lengths[item["answer"]]
+        false = [n for i, n in enumerate(lengths) if i != item["answer"]]
         ranks.append(sum((n < true) + (n == true) / 2 for n in false) / len(false))
         longest += true == max(lengths)
         shortest += true == min(lengths)
@@ -168,6 +170,30 @@ def test_truthfulqa_options_share_one_style():
         assert max(lengths) <= max(1.5 * min(lengths), min(lengths) + 4), item["item_id"]
         hedge = r"\b(probably|perhaps|maybe|may|might|possibly|often|usually|scientific|evidence)\b"
         assert not re.search(hedge, item["options"][0], re.IGNORECASE), item["item_id"]
+
+
+# ---------------------------------------------------------------- choice sets
+
+
+def test_choice_sets_have_four_domains_and_the_answer_stands_anywhere():
+    items = read("choice_sets")
+    domains = Counter(item["strata"][0] for item in items)
+    assert set(domains.values()) == {6}
+    assert len(domains) == 4
+    assert spread((item["answer"] for item in items), range(4)) == 0
+    for domain in domains:
+        assert len({item["answer"] for item in items if item["strata"] == [domain]}) == 4
+
+
+def test_choice_sets_options_share_one_style_and_the_answer_has_a_reason():
+    for item in read("choice_sets"):
+        assert len(item["options"]) == 4
+        assert item["question"].endswith("?")
+        assert set(item["notes"]) == {"why"}
+        assert item["notes"]["why"].endswith(".")
+        for option in item["options"]:
+            assert option[0].isupper(), item["item_id"]
+            assert option[-1] not in ".?!", item["item_id"]
 
 
 # ---------------------------------------------------------------- BBQ

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchtrust import items
 from benchtrust.errors import DataFileError, UnknownNameError
 from benchtrust.items.sources import available, locate, sources
 
@@ -132,6 +133,15 @@ def test_an_altered_file_is_named_with_both_hashes_and_both_ways_out(pinned, tmp
     assert path.read_bytes() == BAD
 
 
+@pytest.mark.parametrize("ask", [sources, lambda: items.load("bbq", "practice")])
+def test_a_root_that_is_no_clone_is_named_with_what_it_lacks(tmp_path, monkeypatch, fresh_sources, ask):
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(tmp_path))
+    lacks = "sources.toml" if ask is sources else "items/practice/bbq.jsonl"
+    said = rf"^{re.escape(str(tmp_path))} has no data/{lacks}, .*: set BENCHTRUST_ROOT to one"
+    with pytest.raises(DataFileError, match=said):
+        ask()
+
+
 def test_an_empty_file_is_an_altered_one(pinned):
     put(pinned(), b"")
     with pytest.raises(DataFileError, match=hashlib.sha256(b"").hexdigest()):
@@ -221,6 +231,18 @@ def test_every_source_is_listed_once():
 
 def test_all_items_files_have_an_address():
     assert all(source.url for name, source in sources().items() if name.startswith("items/"))
+
+
+def test_a_file_without_an_address_says_what_it_is_derived_from(monkeypatch, tmp_path):
+    monkeypatch.setenv("BENCHTRUST_DATA", str(tmp_path))
+    monkeypatch.setenv("BENCHTRUST_CACHE", str(tmp_path / "cache"))
+    derived = {name: source for name, source in sources().items() if not source.url}
+    assert derived
+    for name, source in derived.items():
+        assert re.search(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", source.upstream), name
+        with pytest.raises(DataFileError) as caught:
+            locate(name)
+        assert source.upstream in str(caught.value)
 
 
 @pytest.mark.external

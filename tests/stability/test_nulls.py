@@ -8,7 +8,7 @@ import pytest
 
 from benchtrust.errors import SchemaError, UnknownNameError
 from benchtrust.responses import cell_means, score_matrix
-from benchtrust.stability import flip_null, flip_rates, independent_null
+from benchtrust.stability import expected_range, flip_null, flip_rates, independent_null
 
 
 def max_rho(cube, rule=lambda m: m):
@@ -226,3 +226,13 @@ def test_independent_null_needs_two_models_and_a_configuration():
     for shape in ((0, 3), (4, 1)):
         with pytest.raises(SchemaError):
             independent_null(*shape, 5, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("n", "published"), [(1, 0), (2, 1.128), (5, 2.326), (10, 3.078), (25, 3.931)])
+def test_the_range_that_noise_gives_is_that_of_control_charts(n, published):
+    assert expected_range(n) == pytest.approx(published, abs=6e-4)
+
+
+def test_no_value_has_no_range():
+    with pytest.raises(ValueError, match="at least one"):
+        expected_range(0)

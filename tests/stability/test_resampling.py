@@ -6,7 +6,14 @@ import pytest
 from scipy.stats import bootstrap
 
 from benchtrust.errors import SchemaError
-from benchtrust.stability import cell_errors, flip_rates, item_scores, resampled_cells, resampling_band
+from benchtrust.stability import (
+    cell_errors,
+    flip_rates,
+    flips_by_items,
+    item_scores,
+    resampled_cells,
+    resampling_band,
+)
 
 
 def binary(shape, seed):
@@ -110,3 +117,50 @@ def test_errors_of_cells_are_those_of_their_means_benchmark_by_benchmark():
         own = frame[(frame["benchmark"] == row.benchmark) & (frame["model"] == row.model)]
         scores = own.loc[own["template"] == row.template, "score"]
         assert row.error == pytest.approx(scores.std(ddof=0) / len(scores) ** 0.5, rel=0.06)
+
+
+# ---------------------------------------------------------------- fewer items
+
+
+def test_all_items_flip_as_observed_and_two_equal_models_flip_often():
+    cube = binary((4, 6, 40), 9)
+    table = flips_by_items(cube, [5, 40], 200, np.random.default_rng(0))
+    observed = (flip_rates(cube.mean(axis=2).T)["rho"] > 0).mean()
+    assert table["n_items"].tolist() == [5, 40]
+    assert table.iloc[1][["flipping", "low", "high"]].to_numpy(float) == pytest.approx(observed)
+    assert table["low"][0] <= table["flipping"][0] <= table["high"][0]
+
+
+def test_a_single_item_flips_a_pair_if_its_answers_turn():
+    """On item 0 the models change places between the configurations, on item 1 they do not."""
+    cube = np.array([[[1.0, 1], [0, 1]], [[0, 0], [1, 0]]])
+    table = flips_by_items(cube, [1, 2], 4000, np.random.default_rng(1))
+    assert table["flipping"].to_numpy() == pytest.approx([0.5, 0.0], abs=0.03)
+
+
+def test_more_items_show_that_a_better_model_is_better():
+    rng = np.random.default_rng(2)
+    better = (rng.random((2, 8, 2000)) < np.array([0.6, 0.4])[:, None, None]).astype(float)
+    share = flips_by_items(better, [5, 50, 500], 200, rng)["flipping"]
+    assert share[0] > share[1] > share[2]
+    assert share[2] == 0
+
+
+def test_parts_and_parity_make_the_scores_of_fewer_items():
+    cube = binary((2, 3, 12), 3)
+    for items in (item_scores(cube, parts=list("aaab" * 3)), item_scores(cube, rule="parity")):
+        observed = (flip_rates(items.cells)["rho"] > 0).mean()
+        assert flips_by_items(items, [12], 2, np.random.default_rng(0))["flipping"].item() == observed
+
+
+@pytest.mark.parametrize(("sizes", "n_draws"), [([0], 5), ([13], 5), ([3, 13], 5), ([3], 0)])
+def test_sizes_must_lie_within_the_items(sizes, n_draws):
+    with pytest.raises(SchemaError, match="out of range"):
+        flips_by_items(binary((2, 3, 12), 3), sizes, n_draws, np.random.default_rng(0))
+
+
+def test_fewer_items_need_the_same_items_everywhere():
+    cube = binary((2, 3, 8), 7)
+    cube[:, 1, 4] = np.nan
+    with pytest.raises(SchemaError, match="Configurations 0 and 1 differ"):
+        flips_by_items(cube, [2], 5, np.random.default_rng(0))

@@ -228,3 +228,9 @@ def test_a_configuration_that_one_model_lacks_is_not_compared():
     assert len(unparsed_leaders(cell_means(pd.concat([frame, more])), "a", "b")) == 1
     with pytest.raises(UnknownNameError, match="'c'"):
         unparsed_leaders(cell_means(frame), "a", "c")
+
+
+def test_a_gap_of_rounding_is_no_gap():
+    items = np.array([[[0.1, 0.2], [1.0, 1.0]], [[0.3, 0.0], [0.0, 0.0]]])
+    found = identified_set(items, 0, 1, 20, np.random.default_rng(0))
+    assert (found.low, found.share_tied, found.share_behind) == (0, 0.5, 0)

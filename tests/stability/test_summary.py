@@ -14,6 +14,7 @@ from benchtrust.stability import (
     flip_rates,
     flip_table,
     majority,
+    one_configuration,
     reversed_by_level,
     score_spans,
     widest_reversals,
@@ -166,3 +167,13 @@ def test_scores_span_the_cells_of_each_model_on_the_items_that_all_were_asked() 
     spans = score_spans(frame).set_index("model")
     assert spans.loc["a", ["score", "low", "high", "cells", "items"]].tolist() == [0.75, 0.5, 1, 2, 2]
     assert spans.loc["coin", ["score", "low", "high", "cells", "items"]].tolist() == [0.5, 0.5, 0.5, 1, 2]
+
+
+def test_one_configuration_is_found_by_its_five_names_or_the_wrong_one_is_named() -> None:
+    frame = cells({"bbq": {"a": [1, 0, 1], "b": [0, 1, 0]}})
+    found = one_configuration(frame, ["BBQ", "minimal", "3", "greedy", "free_form"])
+    assert found["shots"].tolist() == [3, 3]
+    with pytest.raises(SchemaError, match=r"4 names.*benchmark, template, shots, decoding, scoring"):
+        one_configuration(frame, ["bbq", "minimal", "3", "greedy"])
+    with pytest.raises(UnknownNameError, match=r"shots '99'.*Valid: 0, 3, 5"):
+        one_configuration(frame, ["bbq", "minimal", "99", "greedy", "free_form"])

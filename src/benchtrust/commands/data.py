@@ -38,3 +38,16 @@ def get(
 
     for file in files or [name for name in sources() if name.startswith("items/")]:
         out.print(f"ok  {locate(file)}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def commit(
+    notebook: Annotated[str, typer.Argument(help="Id, its last part, or a path.")],
+    profile: Annotated[str, typer.Option("--profile", help="File in profiles/.")] = "paper",
+) -> None:
+    """Put a run's results on public data into data/recorded/public, for machines without the data."""
+    from benchtrust.compendium import notebooks
+    from benchtrust.compendium.kept import commit as commit_kept
+
+    for path in commit_kept(notebooks.resolve(notebook), profile):
+        out.print(path, highlight=False, soft_wrap=True)

@@ -57,8 +57,9 @@ def _cells_to_record(
     axes = {"template": template, "shots": shots, "decoding": decoding, "scoring": scoring}
     if not (chosen := blocks(model, benchmark, tier, source, **axes)):
         raise BenchtrustError(
-            "No cell has these levels together: log-prob scoring decodes nothing (decoding none), and "
-            "CrowS-Pairs and base models have no free-form answers."
+            "No cell has these levels together: log-prob scoring decodes nothing (decoding none), "
+            "CrowS-Pairs and base models have no free-form answers, and a choice set such as arc_challenge "
+            "has the minimal template without exemplars only."
         )
     return chosen
 
@@ -172,6 +173,8 @@ def status(store: Store = STORE) -> None:
     _show(table)
     if dropped := sorted(set(frame.loc[frame["shortened"] > 0, "model"])):
         out.print(f"Exemplars were dropped for the context window of {', '.join(dropped)}.")
+    for row in frame[frame["failed"] > 0].itertuples():
+        out.print(f"{row.failed} items of {row.benchmark} were set aside: too long for {row.model}.")
 
 
 @app.command()

@@ -214,7 +214,7 @@ class NumbersDirective(SphinxDirective):
         target = f"/{results}/{ledger.notebook}/{FILE}"
         command = f"benchtrust check NAME{provenance.profile_option(profile)}"
         fields = [
-            *provenance.run_fields(ledger, list(ledger.inputs)),
+            *provenance.run_fields(ledger, list(ledger.inputs), all(number.committed for number in numbers)),
             ("Download", [provenance.download("ledger", target, self.env.docname)]),
             ("Check one", [nodes.literal("", command)]),
         ]

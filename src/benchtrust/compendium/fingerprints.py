@@ -13,6 +13,8 @@ from typing import Any
 from benchtrust import project
 
 ABSENT = "absent"
+DATA = "data:"
+"""Before the name of an upstream file, wherever it lies."""
 LOCK = "requirements.lock"
 _DATA_SUFFIXES = {".py", ".txt", ".toml", ".csv", ".json"}
 
@@ -44,12 +46,14 @@ def _hidden(path: Path) -> bool:
 
 
 def name(path: Path) -> str:
-    """Name of an input in the ledger: relative to the repository, ``cache:…`` below the cache folder.
+    """Name of an input in the ledger.
 
-    A file that lies in neither keeps its absolute path: nobody else could find it, so only runs outside
-    the profiles may use one.
+    Relative to the repository, ``data:…`` below a folder of upstream files, ``cache:…`` below the cache.
+    A file that lies in none of these keeps its absolute path: nobody else could find it, so only runs
+    outside the profiles may use one.
     """
-    for prefix, folder in (("", project.root()), ("cache:", project.cache())):
+    upstream = [(DATA, folder) for folder in project.data_folders()]
+    for prefix, folder in (("", project.root()), *upstream, ("cache:", project.cache())):
         if path.resolve().is_relative_to(folder.resolve()):
             return prefix + path.resolve().relative_to(folder.resolve()).as_posix()
     return path.resolve().as_posix()
@@ -57,6 +61,8 @@ def name(path: Path) -> str:
 
 def locate(name: str) -> Path:
     """Path of an input by its name in the ledger."""
+    if name.startswith(DATA):
+        return project.data_file(name.removeprefix(DATA))
     if name.startswith("cache:"):
         return project.cache() / name.removeprefix("cache:")
     return project.root() / name
@@ -101,8 +107,14 @@ def loaded() -> set[str]:
     """Names of the files under ``src/`` that this process has imported."""
     source = (project.root() / "src").resolve()
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    paths = (Path(file).resolve() for file in files if file)
-    return {path.relative_to(source.parent).as_posix() for path in paths if path.is_relative_to(source)}
+    return {name for file in files if file and (name := _below(file, source))}
+
+
+@cache
+def _below(file: str, source: Path) -> str:
+    """Name of a module's file under ``src/``; empty for one elsewhere."""
+    path = Path(file).resolve()
+    return path.relative_to(source.parent).as_posix() if path.is_relative_to(source) else ""
 
 
 @cache

@@ -1,7 +1,8 @@
 """The ledger: what each notebook has published, from what. One ``ledger.json`` a notebook.
 
     {"notebook": …, "code": …, "parameters": {…}, "seed": …, "inputs": {name: sha256},
-     "sources": {name: sha256}, "lock": …, "commit": …, "dirty": …, "artefacts": {name: {…}}}
+     "sources": {name: sha256}, "lock": …, "commit": …, "dirty": …, "kept": {name: sha256},
+     "committed_with": {…}, "artefacts": {name: {…}}}
 
 No time and no absolute path is in it, so the same run writes the same bytes.
 """
@@ -42,6 +43,10 @@ class Artefact:
         Numbers that differ by no more than ``atol + rtol · |old|`` count as the same.
     live
         Measured in this run, so not expected to come out alike to the byte.
+    public
+        Names of the public files that it rests on.
+    committed
+        Made from committed results on these files, which are not on this machine.
     """
 
     name: str
@@ -57,6 +62,8 @@ class Artefact:
     rtol: float = RTOL
     atol: float = 0.0
     live: bool = False
+    public: list[str] = field(default_factory=list)
+    committed: bool = False
 
     @property
     def data(self) -> str:
@@ -66,7 +73,11 @@ class Artefact:
 
 @dataclass
 class Ledger:
-    """All that one run of a notebook has published; hashes are those at the time of the run."""
+    """All that one run of a notebook has published; hashes are those at the time of the run.
+
+    `kept` are its tables of results on public data, to be committed; `committed_with` are the parameters of
+    the committed ones that it has read in their place.
+    """
 
     notebook: str
     code: str
@@ -76,6 +87,8 @@ class Ledger:
     commit: str | None = None
     dirty: bool = False
     inputs: dict[str, str] = field(default_factory=dict)
+    kept: dict[str, str] = field(default_factory=dict)
+    committed_with: dict[str, Any] = field(default_factory=dict)
     artefacts: dict[str, Artefact] = field(default_factory=dict)
 
     @property

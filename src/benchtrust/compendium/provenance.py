@@ -7,7 +7,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-from benchtrust.compendium import fingerprints
+from benchtrust.compendium import fingerprints, kept
 from benchtrust.compendium.ledger import FILE, Artefact, Ledger
 from benchtrust.compendium.profiles import PAPER
 
@@ -36,6 +36,8 @@ def origin(artefact: Artefact) -> str:
     """Where an artefact's numbers come from, in three words."""
     if artefact.live:
         return "measured live"
+    if artefact.public:
+        return "from committed results" if artefact.committed else "recomputed here"
     if any(name.startswith(RESPONSES) for name in artefact.inputs):
         return "from recorded responses"
     return "computed here"
@@ -55,7 +57,8 @@ def panel(ledger: Ledger, artefact: Artefact, document: str, results: str, profi
     files = [file for file in artefact.files if not file.endswith(".dark.svg")]
     downloads = [(_kind(file), f"{folder}/{file}") for file in files] + [("ledger", f"{folder}/{FILE}")]
     rows = [
-        *run_fields(ledger, artefact.inputs),
+        *run_fields(ledger, artefact.inputs, artefact.committed),
+        *_recompute(ledger, artefact),
         ("SHA-256", [_code(f"{file} {artefact.files[file][:16]}…") for file in files]),
         ("Download", [download(text, target, document) for text, target in downloads]),
         ("Check it", [_code(f"benchtrust check {artefact.name}{profile_option(profile)}")]),
@@ -63,9 +66,12 @@ def panel(ledger: Ledger, artefact: Artefact, document: str, results: str, profi
     return folded("How this was made", field_list(rows), origin(artefact))
 
 
-def run_fields(ledger: Ledger, inputs: list[str]) -> list[tuple[str, list[nodes.Node]]]:
-    """What the run behind an artefact depended on."""
-    parameters = [_code(f"{name} = {value!r}") for name, value in ledger.parameters.items()]
+def run_fields(
+    ledger: Ledger, inputs: list[str], committed: bool = False
+) -> list[tuple[str, list[nodes.Node]]]:
+    """What the run behind an artefact depended on, or the run whose results were `committed`."""
+    values = ledger.committed_with if committed else ledger.parameters
+    parameters = [_code(f"{name} = {value!r}") for name, value in values.items()]
     read = [_code(f"{name} {ledger.inputs[name][:12]}") for name in inputs]
     source = fingerprints.digest(ledger.sources)
     hashes = [f"code {ledger.code[:12]}", f"src {source[:12]}", f"lock {ledger.lock[:12]}"]
@@ -78,6 +84,15 @@ def run_fields(ledger: Ledger, inputs: list[str]) -> list[tuple[str, list[nodes.
         ("Inputs", read or [nodes.Text("none")]),
         ("Versions", [*map(_code, hashes), _code(f"commit {commit}")]),
     ]
+
+
+def _recompute(ledger: Ledger, artefact: Artefact) -> list[tuple[str, list[nodes.Node]]]:
+    """What to do on this machine, which lacks the data, to compute a committed result again."""
+    if not artefact.committed:
+        return []
+    absent = [name for name in artefact.public if ledger.inputs[name] == fingerprints.ABSENT]
+    commands = [*kept.get(absent), f"benchtrust run {ledger.notebook}"]
+    return [("Data are not here", [nodes.Text("to compute it again:"), *map(_code, commands)])]
 
 
 def folded(summary: str, content: nodes.Node, badge: str = "") -> disclosure:

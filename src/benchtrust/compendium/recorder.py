@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchtrust import project
-from benchtrust.compendium import fingerprints, notebooks, svg
+from benchtrust.compendium import fingerprints, kept, notebooks, svg
 from benchtrust.compendium.ledger import FILE, RTOL, Artefact, Kind, Ledger, LedgerError
 from benchtrust.compendium.parameters import conform
 from benchtrust.compendium.profiles import MANUAL, PAPER
@@ -57,6 +57,7 @@ class Recorder:
             commit=commit,
             dirty=dirty,
         )
+        self._public: list[str] = []
         self._save()
 
     def input(self, path: str | Path, *, optional: bool = False) -> Path:
@@ -103,6 +104,62 @@ class Recorder:
             f"{notebook} has not recorded {name!r} in the profile {self._profile!r}. "
             f"Run it first: benchtrust run {notebook}"
         )
+
+    def public(self, *files: str) -> bool:
+        """Register upstream files that may not be on this machine, and say whether all of them are.
+
+        What is recorded from here on, to the next call, is badged "recomputed here" or "from committed
+        results". Compute and `keep` what needs the files only where they are; read it back by `kept`.
+
+        Parameters
+        ----------
+        files : str
+            Names under a data folder, as in ``data/sources.toml``.
+        """
+        paths = [self.input(project.data_file(file), optional=True) for file in files]
+        self._public = [fingerprints.name(path) for path in paths]
+        return self._here
+
+    @property
+    def _here(self) -> bool:
+        return fingerprints.ABSENT not in (self._ledger.inputs[name] for name in self._public)
+
+    def keep(self, **tables: "pd.DataFrame") -> None:
+        """Keep results on the public files: numbers only, each table with a plain index.
+
+        ``benchtrust data commit`` puts them into the repository, for machines without the files.
+        """
+        for name, table in tables.items():
+            if name in self._ledger.kept:
+                raise LedgerError(f"{name!r} is already kept by this notebook; names are unique.")
+            self._write(kept.file(name), _csv(name, table))
+            self._ledger.kept[name] = fingerprints.of_file(self._folder / kept.file(name))
+        self._save()
+
+    def kept(self, name: str) -> "pd.DataFrame":
+        """Read results on the public files: kept by this run, or, without the files, the committed ones.
+
+        Raises
+        ------
+        LedgerError
+            Nothing of that name was kept.
+        DataFileError
+            The files are not here, and the committed results are missing or altered, or, in a run with
+            parameters given by hand, were computed with others.
+        """
+        import pandas as pd
+
+        path = self._folder / kept.file(name)
+        if not self._here:
+            absent = [n for n in self._public if self._ledger.inputs[n] == fingerprints.ABSENT]
+            path, made_with = kept.committed(self._ledger.notebook, name, absent)
+            if self._profile == MANUAL:
+                kept.require_same(made_with, self._ledger.parameters, absent)
+            self._ledger.committed_with = made_with
+            self.input(path.parent)
+        elif name not in self._ledger.kept:
+            raise LedgerError(f"Nothing is kept as {name!r}; kept: {', '.join(self._ledger.kept)}.")
+        return pd.read_csv(path, keep_default_na=False, na_values=[""])
 
     def figure(
         self,
@@ -230,7 +287,15 @@ class Recorder:
 
     def _enter(self, name: str, kind: Kind, files: tuple[str, ...], **details: Any) -> None:
         hashes = {file: fingerprints.of_file(self._folder / file) for file in files}
-        self._ledger.artefacts[name] = Artefact(name, kind, hashes, sorted(self._ledger.inputs), **details)
+        self._ledger.artefacts[name] = Artefact(
+            name,
+            kind,
+            hashes,
+            sorted(self._ledger.inputs),
+            public=self._public,
+            committed=not self._here,
+            **details,
+        )
         self._save()
 
     def _save(self) -> None:

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from benchtrust import harness, items, responses
-from benchtrust.harness import Configuration, Rendered
+from benchtrust.harness import Rendered
+from benchtrust.harness.configurations import PLAIN
 from benchtrust.items import Item
 from benchtrust.items.xstest import COMPLY, REFUSE
 
 SEED = 20260529
-CONFIGURATION = Configuration("minimal", 0, "none", "logprob")
-"""Where the constants stand in a table: their answers are the same in every configuration."""
 
 
 def _letter_a(item: Item, rendered: Rendered) -> int:
@@ -28,11 +27,11 @@ def _coin(item: Item, rendered: Rendered) -> int:
 
 
 CONSTANTS: dict[str, tuple[tuple[str, ...], Callable[[Item, Rendered], int]]] = {
-    "always letter A": (("truthfulqa", "bbq", "toxigen"), _letter_a),
+    "always letter A": (("truthfulqa", "bbq", "toxigen", *items.CHOICE_SETS), _letter_a),
     "always comply": (("xstest",), lambda *_: COMPLY),
     "always refuse": (("xstest",), lambda *_: REFUSE),
     "always stereotype": (("crows_pairs",), lambda item, _: item.answer),
-    "coin": (tuple(items.BENCHMARKS), _coin),
+    "coin": ((*items.BENCHMARKS, *items.CHOICE_SETS), _coin),
 }
 """Name → the benchmarks it makes sense on, and its choice for an item as it is shown."""
 
@@ -43,10 +42,11 @@ def constants(benchmark: str, chosen: Sequence[Item]) -> pd.DataFrame:
     Returns
     -------
     A response table with one model a constant. "Always letter A" takes the option that is shown first under
-    the recorded shuffle; the coin is thrown once an item, from a seed.
+    the recorded shuffle; the coin is thrown once an item, from a seed. All stand in the plain configuration,
+    since their answers are the same in every one.
     """
     rows = [
-        _row(name, item, choose(item, harness.render(item, CONFIGURATION)))
+        _row(name, item, choose(item, harness.render(item, PLAIN)))
         for name, (where, choose) in CONSTANTS.items()
         if benchmark in where
         for item in chosen
@@ -61,10 +61,10 @@ def _row(name: str, item: Item, choice: int) -> dict:
         "item_hash": item.sha256,
         "part": item.part,
         "model": name,
-        "template": CONFIGURATION.template,
-        "shots": CONFIGURATION.shots,
-        "decoding": CONFIGURATION.decoding,
-        "scoring": CONFIGURATION.scoring,
+        "template": PLAIN.template,
+        "shots": PLAIN.shots,
+        "decoding": PLAIN.decoding,
+        "scoring": PLAIN.scoring,
         "sample": 0,
         "outcome": "scored",
         "score": float(choice == item.answer),

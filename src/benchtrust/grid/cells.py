@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from benchtrust import harness
 from benchtrust.grid.plan import Block
-from benchtrust.harness import Configuration
+from benchtrust.harness import Configuration, Rendered
 from benchtrust.inference.model import Model, Reader
 from benchtrust.inference.tokens import encode
 from benchtrust.items import Item
@@ -54,15 +54,23 @@ def fitting_shots(
     pool = {item.item_id for item in exemplars}
     asked = [item for item in loaded if item.item_id not in pool]
     longest = sorted(asked, key=_size, reverse=True)[:LONGEST]
-    room = max(
-        [ANSWER_ROOM]
-        + [len(model.tokenizer(c).input_ids) for item in longest for c in harness.candidates(item)]
-    )
+    room = _room(model, [text for item in longest for text in harness.candidates(item)])
     for used in range(configuration.shots, 0, -1):
         prompts = [harness.render(i, replace(configuration, shots=used), exemplars).messages for i in longest]
         if max(len(encode(model, prompt)) for prompt in prompts) + room <= model.context_window:
             return used
     return 0
+
+
+def fits(model: Model | Reader, rendered: Rendered) -> bool:
+    """Whether a prompt and the longest answer to it fit the window, by the rule of `fitting_shots`."""
+    room = _room(model, rendered.candidates)
+    return len(encode(model, rendered.messages)) + room <= model.context_window
+
+
+def _room(model: Model | Reader, candidates: Sequence[str]) -> int:
+    """Tokens to leave for an answer: the longest of the candidates, or what a free-form one may take."""
+    return max([ANSWER_ROOM, *(len(model.tokenizer(text).input_ids) for text in candidates)])
 
 
 def _size(item: Item) -> tuple[int, str]:

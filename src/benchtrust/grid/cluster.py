@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from threading import Lock
 
@@ -34,7 +34,8 @@ except ImportError as error:
         'Workers need Dask, which is not installed: pip install "benchtrust[cluster]".'
     ) from error
 
-VERSION = version("benchtrust")
+PACKAGES = ("benchtrust", "torch", "transformers", "bitsandbytes")
+"""What an answer depends on, so that all machines need one version of each."""
 TASKS_A_WORKER = 2
 CONNECT_SECONDS = 30
 LOCAL = {
@@ -63,8 +64,8 @@ def results(
 
     Raises
     ------
-    BenchtrustError : no scheduler answers, a worker has another version of the package, a task ended its
-        workers again and again, or the scheduler went away. What a task itself raises is raised as it is.
+    BenchtrustError : no scheduler answers, a worker has another version of one of `PACKAGES`, a task ended
+        its workers again and again, or the scheduler went away. What a task itself raises is raised as it is.
     """
     with _client(workers, scheduler) as client:
         if not _workers(client):
@@ -110,22 +111,39 @@ def _threads(workers: int) -> dict[str, str]:
 
 
 def check_versions(client: Client) -> None:
-    """Compare the package on all workers with the client's.
+    """Compare `PACKAGES` on all workers with the client's.
 
     Raises
     ------
-    BenchtrustError : a worker has another version, or none.
+    BenchtrustError : a worker has another version of one, or none.
     """
-    for address, found in client.run(version, "benchtrust", on_error="return").items():
-        _compare(address, found if isinstance(found, str) else "none", VERSION)
+    for package, wanted in VERSIONS.items():
+        for address, found in client.run(version, package, on_error="return").items():
+            _compare(address, package, _public(found), wanted)
 
 
-def _compare(address: str, found: str, wanted: str) -> None:
+def _installed(package: str) -> str:
+    """The version of a package that is installed here, or "none"."""
+    try:
+        return _public(version(package))
+    except PackageNotFoundError:
+        return "none"
+
+
+def _public(found: str | Exception) -> str:
+    """A version without the label of its build, such as ``+cpu``: machines may differ in that."""
+    return found.partition("+")[0] if isinstance(found, str) else "none"
+
+
+def _compare(address: str, package: str, found: str, wanted: str) -> None:
     if found != wanted:
         raise BenchtrustError(
-            f"The worker at {address} has benchtrust {found}, this run has {wanted}. Install one version "
+            f"The worker at {address} has {package} {found}, this run has {wanted}. Install one version "
             "(requirements.lock) on all machines, start the workers again, and run again to go on."
         )
+
+
+VERSIONS = {package: _installed(package) for package in PACKAGES}
 
 
 def answered(client: Client, todo: Iterator[Task | None]) -> Iterator[tuple[Task, Answers]]:
@@ -151,7 +169,7 @@ def answered(client: Client, todo: Iterator[Task | None]) -> Iterator[tuple[Task
             if paused := task is None:
                 continue
             n = next(numbers)
-            future = client.submit(_perform, task, VERSION, pure=False, priority=-n)
+            future = client.submit(_perform, task, VERSIONS, pure=False, priority=-n)
             under_way[future] = n, task
             finished.add(future)
         if not under_way:
@@ -193,8 +211,9 @@ def _answers(future: Future, task: Task) -> Answers:
 _one_at_a_time = Lock()
 
 
-def _perform(task: Task, wanted: str) -> Answers:
+def _perform(task: Task, wanted: dict[str, str]) -> Answers:
     """On a worker: answer one task at a time, whatever number of threads the worker was given."""
-    _compare(get_worker().address, version("benchtrust"), wanted)
+    for package, number in wanted.items():
+        _compare(get_worker().address, package, _installed(package), number)
     with _one_at_a_time:
         return perform(task)

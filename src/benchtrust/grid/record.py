@@ -194,11 +194,14 @@ def _scrub_one(text: str, known: set[tuple[str, ...]]) -> str:
 
 
 def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
-    """What was recorded, from which weights, with which versions, on what machine, when, at what cost."""
+    """What was recorded, from which weights, with which versions, on what machine, when, at what cost.
+
+    The peak memory of a model is that of the process that recorded last, loading included.
+    """
     from benchtrust.inference.engine import PIECE_TOKENS
 
     spent = cost(store)
-    total = spent.groupby("model").agg({"cpu_s": "sum", "peak_gb": "max"}).round(1)
+    total = spent.groupby("model").agg({"cpu_s": "sum", "peak_gb": "last"}).round(1)
     return {
         "items": source,
         "models": {name: _model_facts(name, table, total) for name in sorted(table["model"].unique())},

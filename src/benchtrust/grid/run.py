@@ -12,7 +12,7 @@ import pandas as pd
 
 from benchtrust import distributions, harness, items, responses
 from benchtrust.errors import BenchtrustError, pick
-from benchtrust.grid.cells import Cell, cells
+from benchtrust.grid.cells import Cell, cells, fits
 from benchtrust.grid.plan import Block, asked
 from benchtrust.grid.progress import Progress
 from benchtrust.grid.store import Claims, define, label, missing, part_path, write_part
@@ -154,28 +154,33 @@ def perform(task: Task) -> Answers:
 
 
 def answer(model: Model, task: Task) -> Answers:
-    """Responses of one batch of items in all cells of a task: one prefill serves them all."""
+    """Responses of one batch of items in all cells of a task: one prefill serves them all.
+
+    An item that does not fit the model's context window is set aside whole: its rows are ``"failed"``.
+    """
     started = time.process_time(), time.perf_counter()
-    first, used = task.cells[0].configuration, task.cells[0].shots_used
-    rendered = [harness.render(item, replace(first, shots=used), task.exemplars) for item in task.batch]
+    prompts, too_long = _prompts(model, task)
+    rendered = [r for _, r in prompts]
     scored = [cell for cell in task.cells if cell.configuration.scoring == "logprob"]
     free = [cell for cell in task.cells if cell.configuration.scoring == "free_form"]
     profiled = next((c for c in scored if astuple(c.configuration) == distributions.CONFIGURATION), None)
     options = [(*r.candidates, *r.letters) if scored else () for r in rendered]
     answers = [len(r.candidates) if profiled else 0 for r in rendered]
-    rows, profiles, tokens, at = [], [], 0, 0
+    failed = harness.Decision(None, None, "failed")
+    rows = [_row(_shared_columns(task, cell), item, failed) for cell in task.cells for item in too_long]
+    profiles, tokens, at = [], 0, 0
     for prefilled, scores in engine.blocks(
         model, [r.messages for r in rendered], options, engine.BATCH_ROWS, answers
     ):
         part = slice(at, at + len(scores))
         at = part.stop
-        asked = list(zip(task.batch[part], rendered[part], strict=True))
+        asked = prompts[part]
         for cell in scored:
             shared = _shared_columns(task, cell)
             rows += [_logprob_row(shared, *one, s) for one, s in zip(asked, scores, strict=True)]
         if profiled:
             shared = _shared_columns(task, profiled)
-            profiles += [_profile_row(shared, *one) for one in zip(task.batch[part], scores, strict=True)]
+            profiles += [_profile_row(shared, i, s) for (i, _), s in zip(asked, scores, strict=True)]
         if free:
             rows += _free_form_rows(model, task, prefilled, free, asked)
         tokens += sum(piece.computed for piece in prefilled)
@@ -188,6 +193,19 @@ def answer(model: Model, task: Task) -> Answers:
     }
     table = pd.DataFrame(profiles, columns=distributions.COLUMNS)
     return Answers(responses.validate(pd.DataFrame(rows)), table, spent)
+
+
+def _prompts(model: Model, task: Task) -> tuple[list[tuple[Item, Rendered]], list[Item]]:
+    """Items of a task with their prompts, and the items whose prompts do not fit the model."""
+    configuration = replace(task.cells[0].configuration, shots=task.cells[0].shots_used)
+    prompts, too_long = [], []
+    for item in task.batch:
+        rendered = harness.render(item, configuration, task.exemplars)
+        if fits(model, rendered):
+            prompts.append((item, rendered))
+        else:
+            too_long.append(item)
+    return prompts, too_long
 
 
 def _shared_columns(task: Task, cell: Cell) -> dict:

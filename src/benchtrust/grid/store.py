@@ -181,8 +181,8 @@ def summary(store: Path) -> pd.DataFrame:
     Returns
     -------
     cells; the fewest and most items of a cell; answers; shares of them that were unparsed or cut by the token
-    limit undecided (`truncated`); steps of generation that hung on less than 1e-3 (`near_ties`); cells whose
-    exemplars did not all fit (`shortened`).
+    limit undecided (`truncated`); steps of generation that hung on less than 1e-3 (`near_ties`); items that
+    were set aside in some cell (`failed`); cells whose exemplars did not all fit (`shortened`).
     """
     frame = responses.read(answer_files(store))
     cells = frame.groupby(["model", "benchmark", "cell_id"])
@@ -192,10 +192,12 @@ def summary(store: Path) -> pd.DataFrame:
         cells=("items", "size"), fewest=("items", "min"), most=("items", "max"), shortened=("short", "sum")
     )
     by = frame.assign(
-        unparsed=frame["outcome"] == "unparsed", truncated=frame["outcome"] == "truncated"
+        unparsed=frame["outcome"] == "unparsed",
+        truncated=frame["outcome"] == "truncated",
+        failed=frame["item_id"].where(frame["outcome"] == "failed"),
     ).groupby(["model", "benchmark"])
-    table = table.join(by.agg(answers=("item_id", "size"), near_ties=("near_ties", "sum")))
-    return table.join(by[["unparsed", "truncated"]].mean()).reset_index()
+    counts = by.agg(answers=("item_id", "size"), near_ties=("near_ties", "sum"), failed=("failed", "nunique"))
+    return table.join(counts).join(by[["unparsed", "truncated"]].mean()).reset_index()
 
 
 def answer_files(store: Path) -> list[Path]:
@@ -211,9 +213,12 @@ def answer_files(store: Path) -> list[Path]:
 
 
 def cost(store: Path) -> pd.DataFrame:
-    """CPU and wall seconds, tokens, and the process's peak memory so far by batch; NaN where not noted."""
+    """CPU and wall seconds, tokens, and the process's peak memory so far by batch; NaN where not noted.
+
+    Batches stand in the order in which they were written.
+    """
     rows = []
-    for answers in sorted(store.glob(ANSWERS)):
+    for answers in sorted(store.glob(ANSWERS), key=lambda path: (path.stat().st_mtime_ns, path)):
         file = answers.with_suffix(".json")
         model, benchmark, block = file.parts[-4:-1]
         n = len(pd.read_parquet(answers, columns=["item_id"]))

@@ -12,6 +12,11 @@ SCORING_RULES = {
     "logprob": "argmax of summed log-probability of the option's text",
     "free_form": "extraction 1",
 }
+"""What decides an answer, as a cell's definition names it.
+
+The number of the free-form rules goes up, and with it all ids of free-form cells change, when they decide an
+answer of the record otherwise: a test of the record tells.
+"""
 SAMPLE_SEED = 20260529
 SAMPLING = "inverse distribution function at Philox draws keyed by (seed, cell, item, sample)"
 

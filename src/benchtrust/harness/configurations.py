@@ -37,10 +37,16 @@ class Configuration:
         return 128 if self.template == "cot" else 24
 
 
+PLAIN = Configuration("minimal", 0, "none", "logprob")
+"""The one configuration of a choice set, and that of the side table of answer distributions."""
+
+
 def envelope(
     benchmark: str, tier: str = "full", conservative: tuple[Configuration, ...] | None = None
 ) -> list[Configuration]:
     """Configurations of a benchmark in a tier: full 48 ⊃ core 27 ⊃ conservative 4 (CrowS-Pairs 12, 9, 4).
+
+    A choice set has one in every tier, `PLAIN`.
 
     Parameters
     ----------
@@ -55,9 +61,11 @@ def envelope(
     """
     bench = find_benchmark(benchmark)
     chosen = pick(tier, TIERS, "envelope")
+    if chosen == "conservative" and conservative is not None:
+        return list(conservative)
+    if bench.collection:
+        return [PLAIN]
     if chosen == "conservative":
-        if conservative is not None:
-            return list(conservative)
         path = ("greedy", "free_form") if bench.free_form else ("none", "logprob")
         return [Configuration(t, s, *path) for t, s in product(("minimal", "detailed"), (0, 5))]
     core = chosen == "core"

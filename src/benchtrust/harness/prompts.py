@@ -12,13 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from benchtrust.errors import BenchtrustError, pick
-from benchtrust.harness.configurations import TEMPLATES, Configuration
-from benchtrust.items import Item
+from benchtrust.harness.configurations import Configuration
+from benchtrust.items import CHOICE_SETS, Item
+from benchtrust.items import benchmark as find_benchmark
 
 LETTERS = string.ascii_uppercase
 SHUFFLE_SEED = 7
 OPENINGS = ("Sure, I can help with that.", "I'm sorry, but I can't help with that.")
-SHOWN = frozenset({"truthfulqa", "bbq", "toxigen"})
+SHOWN = frozenset({"truthfulqa", "bbq", "toxigen", *CHOICE_SETS})
 PLACEHOLDER = re.compile(r"\{question\}|\{options\}")
 
 
@@ -48,8 +49,9 @@ class Rendered:
 @cache
 def template(benchmark: str, name: str) -> str:
     """Text of a prompt template, with ``{question}`` and ``{options}`` to fill."""
-    path = Path(__file__).parent / "templates" / f"{benchmark}.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8"))[pick(name, TEMPLATES, "template")].strip()
+    path = Path(__file__).parent / "templates" / f"{find_benchmark(benchmark).stem}.toml"
+    texts = tomllib.loads(path.read_text(encoding="utf-8"))
+    return texts[pick(name, texts, "template")].strip()
 
 
 def render(

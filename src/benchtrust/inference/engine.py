@@ -55,7 +55,8 @@ class OptionScores:
     Attributes
     ----------
     logprobs : summed natural-log probability of each option's tokens, shape (n_options,).
-    tokens, bytes : lengths of each option in tokens and UTF-8 bytes.
+    tokens, bytes : lengths of each option as it follows the prompt, in tokens and UTF-8 bytes; a base model's
+        leading space is scored and counts.
     merged : options whose first token straddles the boundary to the prompt.
     distribution : over the tokens of the best option, where it was asked for.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 QUANTIZATIONS = ("nf4", "none")
+NF4 = {"quant_type": "nf4", "compress_statistics": True, "blocksize": 64}
 END_TOKENS = ("<|im_end|>", "<|endoftext|>", "<end_of_turn>", "<|eot_id|>", "</s>")
 
 
@@ -92,8 +94,8 @@ def load(
     name : catalogue name.
     quantization : ``"nf4"`` (bitsandbytes NF4, double quantisation) or ``"none"``.
     device : ``"auto"`` (a GPU where there is one), ``"cpu"`` or a torch device.
-    live : keep bitsandbytes' 4-bit layers (default on a GPU) or replace each by an fp32 layer that holds the
-        same dequantised weights (default on a CPU: the same logits up to rounding, and many times faster).
+    live : keep bitsandbytes' 4-bit layers (default on a GPU) or give each layer the weights that they stand
+        for, unpacked once (default on a CPU: the same logits up to rounding, and many times faster).
     packed : on a CPU, lay fp32 layers out for oneDNN's faster matrix product.
 
     Raises
@@ -108,15 +110,11 @@ def load(
 
     where = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
     on_gpu = where.startswith("cuda")
-    live = on_gpu if live is None else live
+    live = quantization == "nf4" and (on_gpu if live is None else live)
     dtype = torch.bfloat16 if on_gpu else torch.float32
-    network, tokenizer = _read(model, source, pinned, quantization, where, dtype)
-    if quantization == "nf4" and not live:
-        dequantise_once(network)
-    if packed and not (live and quantization == "nf4"):
-        from benchtrust.inference.packed import pack
-
-        pack(network)
+    network, tokenizer = _read(model, source, pinned, live, where, dtype)
+    if not live:
+        hold_dense(network, quantization == "nf4", packed)
     path = "unquantised" if quantization == "none" else "live" if live else "dequantised once"
     return _ready(model, network, tokenizer, quantization, path)
 
@@ -157,23 +155,48 @@ def nf4_config(compute_dtype: torch.dtype):
     )
 
 
-def dequantise_once(network: PreTrainedModel) -> None:
-    """Replace each bitsandbytes 4-bit layer in place by an fp32 linear layer with the same weights."""
-    import bitsandbytes as bnb
+def hold_dense(network: PreTrainedModel, nf4: bool, packed: bool) -> None:
+    """Bring an unquantised network, in place and layer by layer, into the form in which it answers.
+
+    What was read of a layer is let go of before the next one, so that no second copy of the network is ever
+    held: the large output layer goes first, and all parameters are copied but the embedding's, since one that
+    is not keeps its file of weights mapped. Of the embedding only those rows are in memory that were asked.
+
+    Parameters
+    ----------
+    nf4 : round the weights of all linear layers but the output layer to NF4, as bitsandbytes does.
+    packed : lay fp32 linear layers on a CPU out for oneDNN, where torch has it; an output layer that shares
+        its weights with the embedding gets a copy of its own.
+    """
     import torch
 
-    layers = [(n, m) for n, m in network.named_modules() if isinstance(m, bnb.nn.Linear4bit)]
-    for name, layer in layers:
-        dense = torch.nn.Linear(
-            layer.in_features, layer.out_features, bias=layer.bias is not None, device="meta"
-        )
-        full = bnb.functional.dequantize_4bit(layer.weight.data, layer.weight.quant_state).to(torch.float32)
-        dense.weight = torch.nn.Parameter(
-            full.reshape(layer.out_features, layer.in_features), requires_grad=False
-        )
-        if layer.bias is not None:
-            dense.bias = torch.nn.Parameter(layer.bias.data.float(), requires_grad=False)
-        network.set_submodule(name, dense)
+    from benchtrust.inference.packed import PackedLinear
+
+    packed = packed and network.device.type == "cpu" and torch.backends.mkldnn.is_available()
+    for name in reversed([name for name, _ in network.named_modules()]):
+        layer = network.get_submodule(name)
+        linear = type(layer) is torch.nn.Linear
+        if nf4 and linear and layer is not network.get_output_embeddings():
+            layer.weight.data = nf4_values(layer.weight.data)
+            _trim()
+        if packed and linear:
+            network.set_submodule(name, PackedLinear(layer))
+        elif packed and not isinstance(layer, torch.nn.Embedding):
+            for parameter in layer.parameters(recurse=False):
+                parameter.data = parameter.data.clone()
+
+
+def nf4_values(weight: torch.Tensor) -> torch.Tensor:
+    """Weights after bitsandbytes' NF4 and back, same shape and type."""
+    import bitsandbytes as bnb
+
+    return bnb.functional.dequantize_4bit(*bnb.functional.quantize_4bit(weight, **NF4))
+
+
+def _trim() -> None:
+    """Have glibc give freed memory back: pieces that no later layer fits into add up to half the weights."""
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
 
 
 def _ready(
@@ -205,13 +228,11 @@ def _source(name: str) -> tuple[ModelEntry, str, dict[str, str]]:
     return model, str(weights.get(model.name)), {}
 
 
-def _read(
-    model: ModelEntry, source: str, pinned: dict[str, str], quantization: str, where: str, dtype: torch.dtype
-):
-    """Network and tokenizer."""
+def _read(model: ModelEntry, source: str, pinned: dict[str, str], live: bool, where: str, dtype: torch.dtype):
+    """Network, unquantised unless it is to be in live NF4, and tokenizer."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    options = {"quantization_config": nf4_config(dtype)} if quantization == "nf4" else {}
+    options = {"quantization_config": nf4_config(dtype)} if live else {}
     try:
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
         network = AutoModelForCausalLM.from_pretrained(

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 
 class PackedLinear(torch.nn.Module):
@@ -29,19 +24,3 @@ class PackedLinear(torch.nn.Module):
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
         return torch.ops.mkldnn._linear_pointwise(inputs, self._packed, self._bias, "none", [], "")
-
-
-def pack(network: PreTrainedModel) -> None:
-    """Replace every fp32 linear layer on the CPU in place; without oneDNN, or elsewhere, leave all as it is.
-
-    An output layer that shares its weights with the embedding gets a copy of its own. The parameters that
-    remain are copied too, since each of them would keep the whole weights file mapped.
-    """
-    if network.device.type != "cpu" or not torch.backends.mkldnn.is_available():
-        return
-    for name in [name for name, layer in network.named_modules() if type(layer) is torch.nn.Linear]:
-        layer = network.get_submodule(name)
-        if layer.weight.dtype == torch.float32:
-            network.set_submodule(name, PackedLinear(layer))
-    for parameter in network.parameters():
-        parameter.data = parameter.data.clone()

@@ -17,6 +17,8 @@ from benchtrust import project
 from benchtrust.errors import DataFileError
 from benchtrust.inference.catalogue import ModelEntry, entry
 
+SHARD = "100MB"
+
 
 def get(name: str, progress: bool = True) -> Path:
     """Fetch the weights of `name` into the cache and return their transformers folder.
@@ -44,7 +46,7 @@ def have(name: str) -> bool:
 
 
 def _folder(model: ModelEntry) -> Path:
-    kind = f"random-{model.seed}" if model.shape_of else f"fp32-{model.gguf_sha256[:12]}"
+    kind = f"shards-random-{model.seed}" if model.shape_of else f"shards-fp32-{model.gguf_sha256[:12]}"
     return project.cache() / "models" / model.name / kind
 
 
@@ -168,10 +170,13 @@ def _draw(model: ModelEntry, real: Path) -> Path:
 
 
 def _save(network, tokenizer, target: Path) -> Path:
-    """Write a transformers folder beside its place and move it there."""
+    """Write a transformers folder beside its place and move it there.
+
+    The weights are cut into shards, so that whoever loads them holds one shard beside what is made of them.
+    """
     temporary = target.with_suffix(".writing")
     shutil.rmtree(temporary, ignore_errors=True)
-    network.save_pretrained(temporary)
+    network.save_pretrained(temporary, max_shard_size=SHARD)
     tokenizer.save_pretrained(temporary)
     temporary.replace(target)
     return target

@@ -26,5 +26,5 @@ def information(theta: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     Source: Birnbaum (1968); arXiv 2606.20626, section 2.
     """
-    p = probability(theta, a, b)
-    return a**2 * p * (1 - p)
+    z = a * (theta - b)
+    return a**2 * expit(z) * expit(-z)  # 1 - P would lose its digits where P is nearly 1

@@ -1,19 +1,24 @@
-"""Benchmarks as items: five safety benchmarks from pinned files, and practice items of our own."""
+"""Benchmarks as items: five on safety and five choice sets, from pinned files; practice items of our own."""
 
 import hashlib
 from collections.abc import Iterable
 
 from benchtrust.errors import pick
-from benchtrust.items import bbq, crows_pairs, practice, toxigen, truthfulqa, xstest
+from benchtrust.items import bbq, choice_sets, crows_pairs, practice, toxigen, truthfulqa, xstest
 from benchtrust.items.model import Benchmark, Item
 from benchtrust.items.subset import exemplars, permutation, subset
 
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK for module in (truthfulqa, bbq, toxigen, crows_pairs, xstest)
 }
+"""The five safety benchmarks, over which the harness is varied."""
+
+CHOICE_SETS: dict[str, Benchmark] = {bench.name: bench for bench in choice_sets.BENCHMARKS}
+"""Five multiple-choice sets, no safety benchmarks, for the uniformity part; one configuration each."""
 
 __all__ = [
     "BENCHMARKS",
+    "CHOICE_SETS",
     "Benchmark",
     "Item",
     "benchmark",
@@ -26,15 +31,16 @@ __all__ = [
 
 
 def benchmark(name: str) -> Benchmark:
-    """The benchmark of that name; an unknown one lists the nearest."""
-    return BENCHMARKS[pick(name, BENCHMARKS, "benchmark")]
+    """The benchmark or choice set of that name; an unknown one lists the nearest."""
+    known = BENCHMARKS | CHOICE_SETS
+    return known[pick(name, known, "benchmark")]
 
 
 def load(name: str, source: str = "upstream", **options: str) -> list[Item]:
     """Items of a benchmark in the file's order: pinned (``"upstream"``) or our own (``"practice"``)."""
     chosen = benchmark(name)
     if pick(source, ("upstream", "practice"), "item source") == "practice":
-        return practice.load(chosen.name)
+        return practice.load(chosen)
     return chosen.load(**options)
 
 

@@ -44,7 +44,8 @@ class Benchmark:
     """A benchmark: how its items are read and what its score means.
 
     `load(**options)` returns the items in the order of the file. `chance` is the score of a respondent who
-    chooses among the options by lot.
+    chooses among the options by lot. Benchmarks of a `collection` share its one template and its practice
+    items, and have one configuration.
     """
 
     name: str
@@ -55,3 +56,9 @@ class Benchmark:
     chance: str
     citation: str
     free_form: bool = True
+    collection: str = ""
+
+    @property
+    def stem(self) -> str:
+        """Name of its template file and its practice file, without ending."""
+        return self.collection or self.name

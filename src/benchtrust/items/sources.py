@@ -2,7 +2,6 @@
 
 import hashlib
 import http.client
-import os
 import tomllib
 import urllib.request
 from dataclasses import dataclass
@@ -16,19 +15,28 @@ from benchtrust.files import replacing
 
 @dataclass(frozen=True)
 class Source:
-    """One pinned upstream file. `url` is empty where it can only be provided by hand."""
+    """One pinned upstream file.
+
+    `url` is empty where it can only be provided by hand; `upstream` then says what it is derived from.
+    """
 
     file: str
     url: str
     sha256: str
     licence: str
     note: str = ""
+    upstream: str = ""
 
 
 @cache
 def sources() -> dict[str, Source]:
-    """All pinned files by their name under a data folder, from `data/sources.toml`."""
-    text = (project.root() / "data" / "sources.toml").read_text(encoding="utf-8")
+    """All pinned files by their name under a data folder, from `data/sources.toml`.
+
+    Raises
+    ------
+    DataFileError : the repository has no such file.
+    """
+    text = project.data("sources.toml").read_text(encoding="utf-8")
     return {entry["file"]: Source(**entry) for entry in tomllib.loads(text)["source"]}
 
 
@@ -43,22 +51,16 @@ def locate(file: str) -> Path:
     DataFileError : missing or altered: the name, expected and found hash, and both ways to provide it.
     """
     source = sources()[pick(file, sources(), "data file")]
-    kept = project.cache() / "data" / source.file
-    for folder in [*_folders(), project.cache() / "data"]:
-        if (path := folder / source.file).is_file():
-            _check(path.read_bytes(), source, str(path))
-            return path
-    return _download(source, kept)
+    path = project.data_file(source.file)
+    if not path.is_file():
+        return _download(source, path)
+    _check(path.read_bytes(), source, str(path))
+    return path
 
 
 def available(file: str) -> bool:
     """Whether a file is here already, without a download."""
-    return any((folder / file).is_file() for folder in [*_folders(), project.cache() / "data"])
-
-
-def _folders() -> list[Path]:
-    named = os.environ.get("BENCHTRUST_DATA", "")
-    return [Path(entry).expanduser() for entry in named.split(os.pathsep) if entry]
+    return project.data_file(file).is_file()
 
 
 def _check(content: bytes, source: Source, what: str) -> None:
@@ -91,7 +93,8 @@ def _download(source: Source, target: Path) -> Path:
 
 def _how_to_provide(source: Source) -> str:
     address = f"download {source.url} and put it" if source.url else "put it"
-    return (
+    origin = f"It is derived from {source.upstream}. " if source.upstream else ""
+    return origin + (
         f"Either set BENCHTRUST_DATA to a folder that holds {source.file}, or {address} at "
         f"{project.cache() / 'data' / source.file}."
     )

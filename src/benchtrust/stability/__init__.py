@@ -11,7 +11,7 @@ from benchtrust.stability.generalizability import (
     g_study,
 )
 from benchtrust.stability.item_scores import ItemScores, item_scores, pool_decoding
-from benchtrust.stability.nulls import FlipNull, IndependentNull, flip_null, independent_null
+from benchtrust.stability.nulls import FlipNull, IndependentNull, expected_range, flip_null, independent_null
 from benchtrust.stability.paths import Rescored, compare_paths, option_scores, path_intervals, rescore
 from benchtrust.stability.power import (
     detectable_differences,
@@ -23,6 +23,7 @@ from benchtrust.stability.propositions import proposition_checks
 from benchtrust.stability.resampling import (
     ResamplingBand,
     cell_errors,
+    flips_by_items,
     resampled_cells,
     resampling_band,
 )
@@ -49,6 +50,7 @@ from benchtrust.stability.summary import (
     disclosure,
     flip_table,
     majority,
+    one_configuration,
     reversed_by_level,
     score_spans,
     widest_reversals,
@@ -93,10 +95,12 @@ __all__ = [
     "detectable_differences",
     "detectable_effect",
     "disclosure",
+    "expected_range",
     "flip_null",
     "flip_rates",
     "flip_table",
     "flips_beyond_margin",
+    "flips_by_items",
     "g_study",
     "group_shares",
     "holm",
@@ -108,6 +112,7 @@ __all__ = [
     "mcnemar",
     "mean_leads",
     "noise_shares",
+    "one_configuration",
     "option_scores",
     "orderings",
     "path_intervals",

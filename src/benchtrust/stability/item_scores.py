@@ -160,7 +160,7 @@ def _assemble(
         items=tuple(np.array(items, dtype=object)[own]),
         scores=scores[:, cells][:, :, own],
         parts=parts[own],
-        weights=_weights(asked[cells][:, own], parts[own]),
+        weights=item_weights(asked[cells][:, own], parts[own]),
         parity=parity,
     )
 
@@ -206,7 +206,7 @@ def _part_codes(parts: Sequence[Hashable] | None, n_items: int) -> np.ndarray:
     return pd.factorize(named)[0]
 
 
-def _weights(asked: np.ndarray, parts: np.ndarray) -> np.ndarray:
+def item_weights(asked: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """What an item counts in a cell's mean, from what was asked (C, I) and the items' parts."""
     per_part = asked @ np.eye(parts.max() + 1)[parts]
     n_parts = (per_part > 0).sum(axis=1, keepdims=True)

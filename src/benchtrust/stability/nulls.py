@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from benchtrust.errors import SchemaError
 from benchtrust.stability.flips import TIE, leads, pair_rho
@@ -133,3 +134,18 @@ def blocks(n_draws: int, numbers_per_draw: int) -> Iterator[slice]:
     size = max(1, _CHUNK // numbers_per_draw)
     for start in range(0, n_draws, size):
         yield slice(start, min(start + size, n_draws))
+
+
+def expected_range(n: int) -> float:
+    """Expected range of n independent standard normal values: what noise alone spreads n cells over.
+
+    Raises
+    ------
+    ValueError : n below 1.
+
+    Source: Tippett (1925).
+    """
+    if n < 1:
+        raise ValueError(f"{n} values have no range: at least one is needed.")
+    x = np.linspace(-10, 10, 4001)
+    return float(np.trapezoid(1 - ndtr(x) ** n - ndtr(-x) ** n, x))

@@ -8,7 +8,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError, pick
 from benchtrust.responses import cell_means
 from benchtrust.stability.item_scores import item_scores
-from benchtrust.stability.resampling import resampled_cells
+from benchtrust.stability.resampling import interval, observed_and_resampled
 from benchtrust.stability.summary import common_items
 
 NORMS = {
@@ -205,13 +205,13 @@ def path_intervals(
     tables = []
     for benchmark, own in rows.groupby("benchmark", sort=True):
         table = item_scores(own)
-        every = np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+        every = observed_and_resampled(table, n_draws, rng)
         levels = table.configurations.to_frame(index=False).reset_index()
         pairs = levels[levels["scoring"] != "logprob"].merge(
             levels[levels["scoring"] == "logprob"], on=["template", "shots"], suffixes=("", "_logprob")
         )
         gaps = every[:, pairs["index"]] - every[:, pairs["index_logprob"]]
-        low, high = np.quantile(gaps[1:], [(1 - level) / 2, (1 + level) / 2], axis=0)
+        low, high = interval(gaps[1:], level)
         for k, model in enumerate(table.models):
             found = {"difference": gaps[0, :, k], "low": low[:, k], "high": high[:, k]}
             tables.append(pairs[["template", "shots"]].assign(benchmark=benchmark, model=model, **found))

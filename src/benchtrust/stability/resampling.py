@@ -1,6 +1,6 @@
 """How much the flip rate moves when other items of the same kind are asked."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.stability.flips import TIE, pair_rho
-from benchtrust.stability.item_scores import ItemScores, item_scores
+from benchtrust.stability.item_scores import ItemScores, item_scores, item_weights
 from benchtrust.stability.nulls import blocks
 
 
@@ -83,6 +83,52 @@ def resampling_band(
     return ResamplingBand(table.pairs, observed, np.concatenate(drawn))
 
 
+def flips_by_items(
+    items: ItemScores | np.ndarray | pd.DataFrame,
+    sizes: Sequence[int],
+    n_draws: int,
+    rng: np.random.Generator,
+    tie: float = TIE,
+) -> pd.DataFrame:
+    """How many pairs flip when only some of the items are asked, in all models and configurations at once.
+
+    Parameters
+    ----------
+    items : as in `item_scores`; the same items in every configuration.
+    sizes : numbers of items to draw, without replacement, of whatever part.
+    n_draws : draws of each size.
+    rng : their source.
+    tie : largest difference of cell scores that counts as a tie.
+
+    Returns
+    -------
+    A row per size: n_items; flipping, the share of pairs with ρ > 0, mean over the draws, and its 5 and 95 %
+    as low and high.
+
+    Raises
+    ------
+    SchemaError, UnknownNameError : as `resampled_cells`; a size below 1 or above the number of items.
+    """
+    table = item_scores(items)
+    _check_even(table)
+    n = len(table.items)
+    if n_draws < 1 or not all(1 <= size <= n for size in sizes):
+        raise SchemaError(f"{n_draws} draws of {list(sizes)} from {n} items: a number is out of range.")
+    rows = []
+    for size in sizes:
+        drawn = [_some_items(table, rng.choice(n, size, replace=False)) for _ in range(n_draws)]
+        share = (pair_rho(np.array(drawn), tie) > 0).mean(axis=1)
+        rows.append([size, share.mean(), *np.quantile(share, [0.05, 0.95])])
+    return pd.DataFrame(rows, columns=["n_items", "flipping", "low", "high"])
+
+
+def _some_items(table: ItemScores, chosen: np.ndarray) -> np.ndarray:
+    """Cell scores (C, M) of some of the items."""
+    scores = table.scores[:, :, chosen]
+    weights = item_weights(~np.isnan(scores[0]), table.parts[chosen])
+    return table.through_rule((np.nan_to_num(scores) * weights).sum(axis=2).T)
+
+
 def cell_errors(frame: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
     """Standard error of each cell's score from the choice of its items.
 
@@ -121,18 +167,33 @@ def resampled_cells(
     table = item_scores(items)
     if n_draws < 1:
         raise SchemaError(f"{n_draws} draws: at least one is needed.")
-    uneven = np.flatnonzero((table.weights != table.weights[0]).any(axis=1))
-    if len(uneven):
-        names = table.configurations[0], table.configurations[uneven[0]]
-        raise SchemaError(
-            f"Configurations {names[0]} and {names[1]} differ in their items: keep common ones."
-        )
+    _check_even(table)
     n_models, n_configurations, _ = table.scores.shape
     shares = table.shares.reshape(len(table.items), -1)
     counts = _counts(table.parts, n_draws, rng)
     for block in blocks(n_draws, shares.shape[1]):
         means = (counts[block] @ shares).reshape(-1, n_models, n_configurations)
         yield table.through_rule(means).swapaxes(1, 2)
+
+
+def observed_and_resampled(table: ItemScores, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Cell scores as observed, then those of `resampled_cells`: (1 + draws, C, M)."""
+    return np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+
+
+def interval(drawn: np.ndarray, level: float) -> np.ndarray:
+    """Quantiles over the draws (first axis) that leave the same probability on either side: (2, ...)."""
+    return np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+def _check_even(table: ItemScores) -> None:
+    """Refuse configurations that were asked different items."""
+    uneven = np.flatnonzero((table.weights != table.weights[0]).any(axis=1))
+    if len(uneven):
+        names = table.configurations[0], table.configurations[uneven[0]]
+        raise SchemaError(
+            f"Configurations {names[0]} and {names[1]} differ in their items: keep common ones."
+        )
 
 
 def _counts(parts: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:

@@ -10,7 +10,7 @@ from benchtrust.errors import SchemaError, UnknownNameError
 from benchtrust.responses import score_matrix
 from benchtrust.stability.flips import TIE, score_table
 from benchtrust.stability.item_scores import ItemScores, item_scores
-from benchtrust.stability.resampling import resampled_cells
+from benchtrust.stability.resampling import interval, resampled_cells
 from benchtrust.stability.reversals import compare_cells, pair_gaps
 
 
@@ -89,6 +89,7 @@ def identified_set(
     """
     table = item_scores(items).pair(a, b)
     gaps = pair_gaps(table.cells.to_numpy())[0]
+    gaps = np.where(np.abs(gaps) <= TIE, 0.0, gaps)
     drawn = _resampled_gaps(table, n_draws, rng)
     return IdentifiedSet(
         low=float(gaps.min()),
@@ -129,8 +130,7 @@ def specification_curve(
     Source: Simonsohn, Simmons & Nelson (2020), Nature Human Behaviour 4:1208-1214, for the curve.
     """
     table = item_scores(items).pair(a, b)
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(_resampled_gaps(table, n_draws, rng), tails, axis=0)
+    low, high = interval(_resampled_gaps(table, n_draws, rng), level)
     curve = compare_cells(table, n_draws, rng).assign(low=low, high=high)
     curve = curve.sort_values("gap", kind="stable", ignore_index=True)
     curve.insert(0, "rank", curve.index + 1)

@@ -91,6 +91,30 @@ def widest_reversals(cells: pd.DataFrame, models: Sequence[str], tie: float = TI
     return pd.DataFrame(rows, columns=["benchmark", "model_a", "model_b", *REVERSAL])
 
 
+def one_configuration(frame: pd.DataFrame, where: Sequence[str | int]) -> pd.DataFrame:
+    """Responses in one configuration of one benchmark.
+
+    Parameters
+    ----------
+    where : benchmark, template, shots, decoding and scoring, numbers as text or not.
+
+    Raises
+    ------
+    SchemaError : not five names, or a configuration that the table does not hold.
+    UnknownNameError : a level that the table does not hold, with those that it does.
+    """
+    axes = ["benchmark", *CONFIGURATION]
+    if len(where) != len(axes):
+        raise SchemaError(f"{len(where)} names, {', '.join(map(str, where))}; needed: {', '.join(axes)}.")
+    own = frame
+    for axis, level in zip(axes, where, strict=True):
+        levels = {str(found): found for found in frame[axis].unique()}
+        own = own[own[axis] == levels[pick(str(level), levels, axis)]]
+    if own.empty:
+        raise SchemaError(f"No responses in {', '.join(map(str, where))}: log-prob cells have decoding none.")
+    return own
+
+
 def score_spans(frame: pd.DataFrame) -> pd.DataFrame:
     """Mean, lowest and highest cell score of each model, on the items that every cell was asked.
 

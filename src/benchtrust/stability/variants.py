@@ -10,7 +10,7 @@ from benchtrust.errors import SchemaError
 from benchtrust.responses import CONFIGURATION, cell_means
 from benchtrust.stability.flips import TIE, flip_rates, leads
 from benchtrust.stability.item_scores import item_scores
-from benchtrust.stability.resampling import resampled_cells
+from benchtrust.stability.resampling import interval, observed_and_resampled
 
 _CELL = ["benchmark", "model", *CONFIGURATION]
 
@@ -141,8 +141,8 @@ def variant_intervals(
     for benchmark, asked in frame.groupby("benchmark", sort=True):
         for pair in variants.items():
             table = item_scores(asked[asked["model"].isin(pair)]).pair(*pair)
-            draws = np.concatenate([table.cells.to_numpy()[None], *resampled_cells(table, n_draws, rng)])
+            draws = observed_and_resampled(table, n_draws, rng)
             moved = (draws[..., 1] - draws[..., 0]).mean(axis=1)
-            low, high = np.quantile(moved[1:], [(1 - level) / 2, (1 + level) / 2])
+            low, high = interval(moved[1:], level)
             rows.append((benchmark, pair[0], moved[0], low, high))
     return pd.DataFrame(rows, columns=["benchmark", "model", "difference", "low", "high"])

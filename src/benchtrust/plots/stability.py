@@ -1,184 +1,28 @@
-"""The look of every figure: one style, fixed colours, direct labels. Everything else is seaborn.
+"""Figures of the part on stability."""
 
-INK, MUTED, GRID and PAPER are exactly the colours that the recorder replaces for dark pages, so text
-and axes keep their contrast there; the colours of models are readable on both.
-"""
-
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from benchtrust.plots import (
+    GRID,
+    INK,
+    MARKERS,
+    MUTED,
+    PAPER,
+    SPARE_COLORS,
+    WIDTH,
+    chance_line,
+    label_lines,
+    model_colors,
+    model_markers,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-INK = "#1f2329"
-MUTED = "#5a6472"
-GRID = "#e2e5ea"
-PAPER = "#fdfdfc"
-DARK = {INK: "#e6e8eb", MUTED: "#a3adba", GRID: "#343b45", PAPER: "#15181d"}
-
-WIDTH = 6.6
-"""Width of a full-column figure in inches."""
-
-MODEL_COLORS = {
-    "SmolLM2-135M-Instruct": "#d96a12",
-    "Qwen2.5-Coder-0.5B-Instruct": "#2a6c96",
-    "Qwen2.5-Coder-1.5B-Instruct": "#b65ad0",
-    "gemma-3-270m": "#46a08f",
-}
-SPARE_COLORS = ("#b8860b", "#d0568f", "#6b7fd7", "#7d8a1f", "#8a6f5c", "#2f96a5")
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "*")
-
-
-@contextmanager
-def style(rc: Mapping[str, object] | None = None) -> Iterator[None]:
-    """Draw figures of the book inside this context; `rc` overrides single matplotlib settings."""
-    import matplotlib as mpl
-    import seaborn as sns
-
-    look = sns.axes_style("whitegrid") | sns.plotting_context("notebook")
-    with mpl.rc_context(look | _RC | {"axes.prop_cycle": mpl.cycler(color=_cycle())} | dict(rc or {})):
-        yield
-
-
-_RC: dict[str, object] = {
-    "figure.figsize": (WIDTH, 3.7),
-    "figure.constrained_layout.use": True,
-    "figure.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 12,
-    "axes.labelsize": 11,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "text.color": INK,
-    "font.family": "DejaVu Sans",
-    "font.size": 11,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 10,
-    "ytick.labelsize": 10,
-    "xtick.bottom": False,
-    "ytick.left": False,
-    "legend.frameon": False,
-    "legend.fontsize": 10,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 5.5,
-    "patch.edgecolor": PAPER,
-    "hatch.color": MUTED,
-}
-
-
-def _cycle() -> list[str]:
-    return [*MODEL_COLORS.values(), *SPARE_COLORS]
-
-
-def model_colors(models: Iterable[str]) -> dict[str, str]:
-    """Colour per model: fixed for the recorded models, spare colours in order for others.
-
-    Raises
-    ------
-    ValueError
-        More models than colours can be told apart; facet the figure instead.
-    """
-    names = list(dict.fromkeys(models))
-    others = [name for name in names if name not in MODEL_COLORS]
-    if len(others) > len(SPARE_COLORS):
-        raise ValueError(
-            f"{len(others)} models besides the recorded ones, {len(SPARE_COLORS)} colours: facet."
-        )
-    spare = dict(zip(others, SPARE_COLORS, strict=False))
-    return {name: MODEL_COLORS.get(name) or spare[name] for name in names}
-
-
-def model_markers(models: Iterable[str]) -> dict[str, str]:
-    """Marker per model, so that colour is never the only difference."""
-    names = list(dict.fromkeys(models))
-    known = [*MODEL_COLORS, *(name for name in names if name not in MODEL_COLORS)]
-    markers = dict(zip(known, MARKERS, strict=False))
-    return {name: markers[name] for name in names}
-
-
-def label_lines(
-    ax: "Axes",
-    ends: Mapping[str, tuple[float, float]],
-    colors: Mapping[str, str] | None = None,
-    *,
-    gap: float = 0.07,
-) -> None:
-    """Write each line's name at its right end, tied to it by a stroke of its colour, instead of a legend.
-
-    Parameters
-    ----------
-    ax : Axes
-    ends : mapping
-        Name → (x, y) of the line's last point, in data units.
-    colors : mapping, optional
-        Name → colour; `model_colors` of the names by default.
-    gap : float
-        Least vertical distance of two labels, as a share of the axis.
-    """
-    colors = colors or model_colors(ends)
-    low, high = ax.get_ylim()
-    height = low - gap * (high - low)
-    for name, (x, y) in sorted(ends.items(), key=lambda item: item[1][1]):
-        height = max(y, height + gap * (high - low))
-        ax.annotate(
-            name,
-            xy=(x, y),
-            xytext=(16, height),
-            textcoords=("offset points", "data"),
-            arrowprops={"arrowstyle": "-", "color": colors[name], "linewidth": 1.5, "relpos": (0, 0.5)}
-            | {"shrinkA": 2},
-            color=INK,
-            va="center",
-            fontsize=10,
-            annotation_clip=False,
-        )
-
-
-def chance_line(ax: "Axes", value: float, label: str = "chance") -> None:
-    """Draw a horizontal line at the score of guessing, named at its left end."""
-    ax.axhline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    ax.annotate(
-        label,
-        xy=(0.005, value),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=9.5,
-        va="bottom",
-    )
-
-
-def simulated_tag(ax: "Axes", text: str = "simulated") -> None:
-    """Mark a figure whose data were not measured on any model."""
-    box = {"boxstyle": "round,pad=0.35", "facecolor": PAPER, "edgecolor": MUTED, "linewidth": 0.8}
-    ax.text(
-        0.99, 0.98, text, transform=ax.transAxes, ha="right", va="top", fontsize=9.5, color=MUTED, bbox=box
-    )
-
-
-def tag(fig: "Figure", text: str) -> None:
-    """Write under a figure what its data were measured on, so that it says so wherever it is shown."""
-    fig.supxlabel(text, x=0.01, ha="left", fontsize=9.5, color=MUTED)
 
 
 def configuration_dots(
@@ -454,11 +298,10 @@ def score_ranges(
     room = 0.05 + 0.19 * len(models) + (0 if constants is None else 0.3)
     fig, ax = plt.subplots(figsize=(WIDTH, 1.2 + room * len(benchmarks)))
     colors, markers = model_colors(models), model_markers(models)
+    step = (0.66 if constants is None else 0.5) / len(models)
     for i, model in enumerate(models):
         own = told[told["model"] == model].set_index("benchmark").reindex(benchmarks)
-        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * (
-            0.66 if constants is None else 0.5
-        ) / len(models)
+        heights = np.arange(len(benchmarks)) + (i - (len(models) - 1) / 2) * step
         ax.hlines(heights, own["low"], own["high"], color=colors[model], linewidth=2.5, alpha=0.6)
         ax.plot(own["score"], heights, markers[model], color=colors[model], markersize=7, label=model)
     if constants is not None:
@@ -576,3 +419,111 @@ def margin_rings(ax: "Axes", margins: "pd.DataFrame", titles: Mapping[str, str])
     ax.set(xlabel="lead of the best option over the second (nats)", xlim=(0, None))
     ax.grid(visible=False, axis="y")
     ax.legend(loc="lower right")
+
+
+def labeller_lines(scores: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
+    """Score of each model by who labels its answers, a line per model.
+
+    Parameters
+    ----------
+    scores : labellers × models.
+    titles : labeller → its name on the axis, in the order of the axis.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.6))
+    colors, markers = model_colors(scores.columns), model_markers(scores.columns)
+    table = scores.loc[list(titles)]
+    for model in table:
+        ax.plot(range(len(table)), table[model], marker=markers[model], color=colors[model])
+    ax.set_xticks(range(len(table)), titles.values())
+    ax.set(ylabel="score", ylim=(0.45, 1.0), xlim=(-0.2, len(table) - 0.9))
+    chance_line(ax, 0.5, "always the same")
+    label_lines(ax, {model: (len(table) - 1, table[model].iloc[-1]) for model in table}, colors)
+    ax.grid(visible=False, axis="x")
+    return fig
+
+
+def rho_triangles(below: "pd.DataFrame", above: "pd.DataFrame", models: Sequence[str]) -> "Figure":
+    """Flip rates of all pairs of models on two envelopes, one below the diagonal, one above it; 0 is grey.
+
+    Parameters
+    ----------
+    below, above : frames of `stability.flip_rates`; a pair that `above` lacks stays empty there.
+    models : in the order of rows and columns.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import ListedColormap
+
+    place = {model: i for i, model in enumerate(models)}
+    grid = np.full((len(models), len(models)), np.nan)
+    for rates, side in ((below, max), (above, min)):
+        for row in rates.itertuples():
+            pair = place[row.model_a], place[row.model_b]
+            grid[side(pair), sum(pair) - side(pair)] = row.rho
+    fig, ax = plt.subplots(figsize=(WIDTH, WIDTH))
+    on_both_grounds = plt.get_cmap("viridis_r")(np.linspace(0, 0.8, 256))
+    colors = ListedColormap(on_both_grounds).with_extremes(under=GRID)
+    cells = np.ma.masked_invalid(grid)
+    mesh = ax.pcolormesh(cells, vmin=1e-9, vmax=0.5, cmap=colors, edgecolor=PAPER, linewidth=0.6)
+    ax.set_yticks(np.arange(len(models)) + 0.5, models, fontsize=8.5)
+    ax.set_xticks(np.arange(len(models)) + 0.5, models, fontsize=8.5, rotation=90)
+    ax.set(aspect="equal")
+    ax.invert_yaxis()
+    ax.grid(visible=False)
+    bar = fig.colorbar(mesh, ax=ax, location="bottom", aspect=40, shrink=0.6, pad=0.02)
+    bar.set_label("flip rate ρ")
+    bar.outline.set_visible(False)
+    return fig
+
+
+def rho_by_gap(pairs: "pd.DataFrame", names: Mapping[str, str], alpha: float) -> "Figure":
+    """Flip rate of each pair against the size of its mean gap, a panel per envelope.
+
+    Parameters
+    ----------
+    pairs : columns envelope, gap (of the means, absolute; below 1e-4 at the left edge), rho, detectable,
+        p_reversal.
+    names : envelope → panel title.
+    alpha : a pair whose `p_reversal` is at most this is drawn filled.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, len(names), sharex=True, sharey=True, figsize=(WIDTH, 3.3))
+    pairs = pairs.assign(gap=pairs["gap"].clip(lower=1.2e-4))
+    for ax, (envelope, title) in zip(np.atleast_1d(axes), names.items(), strict=True):
+        own = pairs[pairs["envelope"] == envelope]
+        real = own["p_reversal"] <= alpha
+        look = {"marker": "o", "linestyle": "", "color": SPARE_COLORS[2]}
+        shade = {"color": GRID, "zorder": 0, "linewidth": 0}
+        ax.axvspan(1e-4, own["detectable"].median(), label="below δ* of a cell (median)", **shade)
+        own_look = look | {"markerfacecolor": PAPER, "alpha": 0.8}
+        ax.plot(own["gap"][~real], own["rho"][~real], label="flips, if any, within the noise", **own_look)
+        ax.plot(own["gap"][real], own["rho"][real], label="a real reversal", **look)
+        ax.set(xscale="log", xlim=(1e-4, 1), ylim=(-0.03, 0.53), xlabel="gap of the mean scores")
+        ax.set_title(title, fontsize=10.5)
+    np.atleast_1d(axes)[0].set_ylabel("flip rate ρ")
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=2, columnspacing=1.2)
+    return fig
+
+
+def flips_by_items(shares: "pd.DataFrame", names: Mapping[str, str]) -> "Figure":
+    """Share of the pairs that flip against the number of items asked, a line per envelope.
+
+    Parameters
+    ----------
+    shares : frame of `stability.flips_by_items` with a column envelope.
+    names : envelope → name of its line.
+    """
+    import matplotlib.pyplot as plt
+
+    fig, ax = plt.subplots(figsize=(WIDTH, 3.3))
+    colors = dict(zip(names.values(), SPARE_COLORS[2:], strict=False))
+    for (envelope, name), marker in zip(names.items(), MARKERS, strict=False):
+        own = shares[shares["envelope"] == envelope]
+        ax.fill_between(own["n_items"], own["low"], own["high"], color=colors[name], alpha=0.18, linewidth=0)
+        ax.plot(own["n_items"], own["flipping"], marker=marker, color=colors[name])
+    ends = {name: shares[shares["envelope"] == e].iloc[-1] for e, name in names.items()}
+    ax.set(xscale="log", ylim=(0, None), xlabel="items asked", ylabel="share of pairs with ρ > 0")
+    label_lines(ax, {name: (end["n_items"], end["flipping"]) for name, end in ends.items()}, colors)
+    return fig

@@ -1,0 +1,40 @@
+"""Made-up answers from a 2PL with known items and abilities."""
+
+import numpy as np
+import pandas as pd
+
+from benchtrust.errors import SchemaError
+from benchtrust.irt.curves import probability
+from benchtrust.irt.matrix import named
+
+
+def simulate(
+    theta: np.ndarray | pd.Series, items: pd.DataFrame, rng: np.random.Generator, missing: float = 0.0
+) -> pd.DataFrame:
+    """Draw independent answers with P(x = 1) = σ(a(θ − b)).
+
+    Parameters
+    ----------
+    theta : (N,) abilities; the labels of a series are kept.
+    items : (J,) frame indexed by item with a and b.
+    rng : source of the draws; the answers drawn do not depend on `missing`.
+    missing : chance in [0, 1) that an answer is then taken away, whatever it was.
+
+    Returns
+    -------
+    respondents × items; 1 right, 0 wrong, NaN not asked. Axes are named ``respondent`` and ``item`` unless
+    the labels bring names.
+
+    Raises
+    ------
+    SchemaError : `missing` outside [0, 1).
+    """
+    if not 0 <= missing < 1:
+        raise SchemaError(f"missing={missing}: give a share from 0 to below 1.")
+    labelled = pd.Series(theta, dtype="float64")
+    a, b = items["a"].to_numpy(), items["b"].to_numpy()
+    chances = probability(labelled.to_numpy()[:, None], a, b)
+    answers = (rng.random(chances.shape) < chances).astype("float64")
+    if missing:
+        answers[rng.random(chances.shape) < missing] = np.nan
+    return named(pd.DataFrame(answers, index=labelled.index, columns=items.index))
