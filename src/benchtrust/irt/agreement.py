@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.adaptive import adaptive_test
+from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.curves import probability
 from benchtrust.irt.pool import binary_matrix
 from benchtrust.irt.subsets import (
@@ -16,12 +17,19 @@ from benchtrust.irt.subsets import (
     Calibrated,
     Estimate,
     map_ability,
+    select_items,
     select_sizes,
     subset_scores,
 )
 
 ADAPTIVE = ("adaptive", "adaptive_ml")
 """Adaptive tests, with abilities by MAP or by maximum likelihood."""
+
+AIPW = "aipw"
+"""Random items, from which `irt.aipw` estimates the score."""
+
+FOLDS = 5
+"""Parts that AIPW cuts the items into, to predict each from the others."""
 
 MIN_VARIANCE = 0.01
 """Items with p(1 - p) below this are not worth asking."""
@@ -109,7 +117,8 @@ def agreement_curve(
     Parameters
     ----------
     matrix : answers, respondents × items, 1 right, 0 wrong, NaN = not asked.
-    methods : of `METHODS` and `ADAPTIVE`.
+    methods : of `METHODS` and `ADAPTIVE`, or `AIPW`, which draws from the calibrated items and wants all
+        answers of the held-out models to them.
     sizes : numbers of items, such as `geometric_sizes`.
     n_splits, n_held_out : random splits, and the models held out in each. Or leave both out and give
     families : respondent -> family; each family in turn is held out.
@@ -133,7 +142,7 @@ def agreement_curve(
     Source: arXiv 2606.20626, agreement; intervals by Nadeau & Bengio, Machine Learning 52 (2003) 239–281.
     """
     matrix = binary_matrix(matrix)
-    methods = [pick(name, (*METHODS, *ADAPTIVE), "method") for name in methods]
+    methods = [pick(name, (*METHODS, *ADAPTIVE, AIPW), "method") for name in methods]
     _check_sizes(sizes)
     held_out = _held_out(matrix.index, n_splits, n_held_out, rng, families)
     whole = matrix.loc[:, _varies(matrix)] if leak else matrix
@@ -142,7 +151,8 @@ def agreement_curve(
         split = _Split.of(whole, test, calibrate or _default_calibrate, leak)
         own = {"split": number}
         pools.append(own | {"n_pool": len(split.pool), "n_calibrated": len(split.calibration.items)})
-        streams = dict(zip(METHODS, stream.spawn(len(METHODS)), strict=True))
+        drawing = (*METHODS, AIPW)
+        streams = dict(zip(drawing, stream.spawn(len(drawing)), strict=True))
         for method in methods:
             known = _estimates(
                 split, method, sizes, streams.get(method), prior_information, estimate or map_ability
@@ -309,7 +319,7 @@ def _estimates(
 ) -> Iterator[tuple[int, int, pd.Series]]:
     """Size, items used, and the estimates of the held-out models."""
     items, abilities = split.calibration.items, split.calibration.abilities
-    n_pool = len(split.pool) if method not in (*FISHER, *ADAPTIVE) else len(items)
+    n_pool = len(items) if method in (*FISHER, *ADAPTIVE, AIPW) else len(split.pool)
     used = {size: min(size, n_pool) for size in sizes}
     if method in ADAPTIVE:
         kind = "map" if method == "adaptive" else "ml"
@@ -318,11 +328,23 @@ def _estimates(
         )
         yield from ((size, k, test.theta_after(k)) for size, k in used.items())
         return
+    if method == AIPW:
+        yield from ((size, k, _by_aipw(split, k, rng, estimate)) for size, k in used.items())
+        return
     chosen = select_sizes(
         split.train, sorted({*used.values()}), method, split.calibration, rng, prior_information
     )
     for size, k in used.items():
         yield size, k, subset_scores(split.test, chosen[k], items, estimate)
+
+
+def _by_aipw(split: _Split, k: int, rng: np.random.Generator, estimate: Estimate) -> pd.Series:
+    """Scores of the held-out models from k items drawn by lot."""
+    items = split.calibration.items
+    answers = split.test[items.index]
+    sample = select_items(answers, k, "random", rng=rng)
+    predictions = cross_fitted(answers, sample, items, min(FOLDS, len(items)), rng, estimate)
+    return aipw(answers, sample, predictions)["estimate"].rename("score")
 
 
 def _measures(split: _Split, size: int, k: int, estimate: pd.Series, top: int) -> dict[str, float]:
