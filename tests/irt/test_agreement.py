@@ -164,6 +164,35 @@ def test_intervals_are_those_of_nadeau_and_bengio(bank, curve_of):
             assert row[f"{name}_high"] == pytest.approx(values.mean() + reach)
 
 
+def test_differences_pair_the_splits(bank, curve_of):
+    made = bank(7, 40, 50)
+    found = curve_of(made, ["random", "disco", "adaptive"], [1, 2, 10], 9, 10, rng(3))
+    lead = irt.differences(found, "random", [1, 10], level=0.9).set_index("method")
+    assert set(lead.index) == {"disco", "adaptive"}
+    wide = found.splits.set_index(["method", "split", "size"])["agreement"]
+    own = wide["disco"] - wide["random"]
+    values = own[own.index.get_level_values("size").isin([1, 10])].groupby("split").mean().dropna()
+    reach = t.ppf(0.95, len(values) - 1) * values.std() * np.sqrt(1 / len(values) + 10 / 30)
+    row = lead.loc["disco"]
+    assert row["n_splits"] == len(values)
+    assert [row["difference"], row["high"]] == pytest.approx([values.mean(), values.mean() + reach])
+    assert row["low"] == pytest.approx(values.mean() - reach)
+    with pytest.raises(SchemaError, match=r"Sizes \[3\]: give one or more of \[1, 2, 10\]"):
+        irt.differences(found, "random", [3])
+    with pytest.raises(UnknownNameError, match="Did you mean random"):
+        irt.differences(found, "randm", [2])
+
+
+def test_pools_tell_how_discrimination_varies(bank, curve_of):
+    made = bank(7, 40, 50)
+    pools = curve_of(made, ["random"], [2], 2, 10, rng(3)).pools
+    test = np.isin(np.arange(40), rng(3).permutation(40)[:10])
+    rate = made.matrix[~test].mean()
+    a = made.items.loc[rate * (1 - rate) >= 0.01, "a"]
+    assert pools.loc[0, ["n_training", "n_held_out", "n_calibrated"]].tolist() == [30, 10, len(a)]
+    assert pools.loc[0, "cv"] == pytest.approx(a.std() / a.mean())
+
+
 def test_splits_without_an_agreement_are_counted_and_enter_no_mean(even, curve_of):
     """One item for four models: in some splits all answer alike."""
     found = curve_of(even, ["random"], [1], 40, 4, rng(4))

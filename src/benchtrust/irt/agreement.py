@@ -50,7 +50,8 @@ class AgreementCurve:
         without an agreement, which enter no mean.
     splits : a row per split, method and size: k items used, agreement, top, error, n_held_out models,
         n_no_answer of them to which nothing that they answered was asked (they are left out there).
-    pools : a row per split: n_pool items after the filter, n_calibrated of them with parameters.
+    pools : a row per split: n_training models, n_held_out, n_pool items after the filter, n_calibrated of
+        them with parameters, and cv, the coefficient of variation of their discriminations.
     n_items : items of the benchmark.
     """
 
@@ -150,7 +151,7 @@ def agreement_curve(
     for number, (test, stream) in enumerate(zip(held_out, rng.spawn(len(held_out)), strict=True)):
         split = _Split.of(whole, test, calibrate or _default_calibrate, leak)
         own = {"split": number}
-        pools.append(own | {"n_pool": len(split.pool), "n_calibrated": len(split.calibration.items)})
+        pools.append(own | _pool(split))
         drawing = (*METHODS, AIPW)
         streams = dict(zip(drawing, stream.spawn(len(drawing)), strict=True))
         for method in methods:
@@ -159,8 +160,8 @@ def agreement_curve(
             )
             rows += [own | {"method": method} | _measures(split, *one, top) for one in known]
     splits = pd.DataFrame(rows)
-    ratio = float(np.mean([test.sum() / (~test).sum() for test in held_out]))
-    return AgreementCurve(_summary(splits, ratio, level), splits, pd.DataFrame(pools), matrix.shape[1])
+    pools = pd.DataFrame(pools)
+    return AgreementCurve(_summary(splits, _ratio(pools), level), splits, pools, matrix.shape[1])
 
 
 def savings(curve: AgreementCurve, target: float = 0.9) -> pd.DataFrame:
@@ -188,6 +189,39 @@ def savings(curve: AgreementCurve, target: float = 0.9) -> pd.DataFrame:
     table = pd.DataFrame(rows).astype({"k_star": "Int64", "first_crossing": "Int64"})
     table.insert(2, "saved", 1 - table["k_star"] / curve.n_items)
     return table.assign(saved_at_first=1 - table["first_crossing"] / curve.n_items)
+
+
+def differences(
+    curve: AgreementCurve, baseline: str, sizes: Sequence[int], level: float = 0.95
+) -> pd.DataFrame:
+    """How much better than another method does each agree, split by split?
+
+    Parameters
+    ----------
+    curve : as of `agreement_curve`.
+    baseline : method to compare with.
+    sizes : sizes of the curve. In each split the mean over those at which both agreements are defined.
+    level : confidence of the intervals, as of the curve's own.
+
+    Returns
+    -------
+    A row per method: difference in agreement, low, high, and n_splits, those with any such size.
+
+    Raises
+    ------
+    SchemaError : a size that is not on the curve.
+    UnknownNameError : no such method.
+    """
+    known = curve.splits["size"].unique().tolist()
+    if not len(sizes) or not set(sizes) <= set(known):
+        raise SchemaError(f"Sizes {list(sizes)}: give one or more of {known}.")
+    asked = curve.splits[curve.splits["size"].isin(sizes)]
+    wide = asked.pivot(index=["split", "size"], columns="method", values="agreement")
+    own = pick(baseline, wide.columns, "method")
+    gaps = wide.sub(wide[own], axis=0).drop(columns=own).groupby("split").mean()
+    mean, reach = gaps.mean(), _reach(gaps.std(), gaps.count(), _ratio(curve.pools), level)
+    ends = {"difference": mean, "low": mean - reach, "high": mean + reach, "n_splits": gaps.count()}
+    return pd.DataFrame(ends).rename_axis("method").reset_index()
 
 
 def split_half_reliability(matrix: pd.DataFrame, rng: np.random.Generator, n_draws: int = 200) -> SplitHalf:
@@ -399,13 +433,36 @@ def _chance_of_top(values: np.ndarray, top: int) -> np.ndarray:
     return np.clip((top - ahead) / tied, 0, 1)
 
 
-def _summary(splits: pd.DataFrame, ratio: float, level: float) -> pd.DataFrame:
-    """Means over splits with their intervals."""
+def _pool(split: _Split) -> dict[str, float]:
+    a = split.calibration.items["a"]
+    return {
+        "n_training": len(split.train),
+        "n_held_out": len(split.test),
+        "n_pool": len(split.pool),
+        "n_calibrated": len(a),
+        "cv": a.std() / a.mean(),
+    }
+
+
+def _ratio(pools: pd.DataFrame) -> float:
+    """Models held out for each one trained on, mean over splits."""
+    return float((pools["n_held_out"] / pools["n_training"]).mean())
+
+
+def _reach(
+    spread: pd.Series | pd.DataFrame, n: pd.Series | pd.DataFrame, ratio: float, level: float
+) -> pd.Series | pd.DataFrame:
+    """Half of the interval of Nadeau & Bengio, from standard deviations over n splits."""
     from scipy.stats import t
 
+    return spread * np.sqrt(1 / n + ratio) * t.ppf((1 + level) / 2, (n - 1).clip(lower=1))
+
+
+def _summary(splits: pd.DataFrame, ratio: float, level: float) -> pd.DataFrame:
+    """Means over splits with their intervals."""
     groups = splits.groupby(["method", "size"], sort=False)
     mean, n = groups[[*MEASURES]].mean(), groups[[*MEASURES]].count()
-    reach = groups[[*MEASURES]].std() * np.sqrt(1 / n + ratio) * t.ppf((1 + level) / 2, (n - 1).clip(lower=1))
+    reach = _reach(groups[[*MEASURES]].std(), n, ratio, level)
     ends = {}
     for name in MEASURES:
         ends |= {name: mean[name], f"{name}_low": mean[name] - reach[name]}
