@@ -164,6 +164,18 @@ def test_predictions_are_chances_at_the_ability_of_the_other_folds(bank, map_by_
     pd.testing.assert_frame_equal(default, ours)
 
 
+def test_without_an_answer_in_other_folds_ability_is_the_prior_mean(bank, map_by_newton):
+    """One sampled item: the rest of its own fold is predicted from no answer, the other folds from one."""
+    made = bank(11, 4, 12)
+    found = cross_fitted(made.matrix, ["i3"], made.items, 3, rng(1), map_by_newton)
+    fold = rng(1).permutation(np.arange(12) % 3)
+    blind = fold == fold[3]
+    a, b = made.items.to_numpy().T
+    assert found.loc[:, blind].to_numpy() == pytest.approx(np.tile(1 / (1 + np.exp(a * b)), (4, 1))[:, blind])
+    theta = map_by_newton(made.matrix[["i3"]], made.items.loc[["i3"]]).to_numpy()[:, None]
+    assert found.loc[:, ~blind].to_numpy() == pytest.approx(irt.probability(theta, a, b)[:, ~blind])
+
+
 # ---------------------------------------------------------------- bad input
 
 

@@ -78,6 +78,8 @@ def cross_fitted(
 ) -> pd.DataFrame:
     """Predict every item of a benchmark from the ability shown on the sampled items of other folds.
 
+    Where the other folds hold no sampled item, ability is 0, the mean of its prior.
+
     Parameters
     ----------
     matrix : answers, respondents × items; only those of the sample are read.
@@ -108,7 +110,9 @@ def cross_fitted(
     chances = np.empty((len(answers), len(items)))
     for own in range(n_folds):
         others = answers.loc[:, fold_of_sampled != own]
-        theta = (estimate or map_ability)(others, parameters.loc[others.columns])
+        theta = pd.Series(0.0, answers.index)
+        if others.shape[1]:
+            theta = (estimate or map_ability)(others, parameters.loc[others.columns])
         a, b = parameters.to_numpy()[fold == own].T
         chances[:, fold == own] = probability(theta.to_numpy()[:, None], a, b)
     return pd.DataFrame(chances, answers.index, items.index)

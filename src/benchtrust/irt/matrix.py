@@ -68,8 +68,10 @@ def parameters_of(items: pd.DataFrame) -> pd.DataFrame:
         twice = items.index[items.index.duplicated()].unique()
         raise SchemaError(f"Items that occur more than once: {shown(twice)}. Of two rows keep one.")
     parameters = items[["a", "b"]].astype("float64")
-    bad = parameters[~np.isfinite(parameters).all(axis=1) | (parameters["a"] <= 0)]
-    if len(bad):
+    values = parameters.to_numpy()
+    wrong = ~np.isfinite(values).all(axis=1) | (values[:, 0] <= 0)
+    if wrong.any():
+        bad = parameters[wrong]
         a, b = bad.iloc[0]
         raise SchemaError(
             f"Items without finite b and a > 0: {shown(bad.index)}; the first has a = {a:g}, b = {b:g}. "

@@ -178,9 +178,10 @@ def subset_scores(
         raise SchemaError(f"{len(absent)} items of the subset are not in the matrix, such as {absent[0]!r}.")
     answers = binary_matrix(matrix[chosen])
     if selection.method not in FISHER:
-        weights = answers.notna() * selection.weights
-        total = weights.sum(axis=1)
-        return ((answers * weights).sum(axis=1) / total.where(total > 0)).rename("score")
+        values = answers.to_numpy()
+        total = np.where(np.isnan(values), 0.0, selection.weights).sum(axis=1)
+        right = np.nansum(values * selection.weights, axis=1)
+        return pd.Series(right / np.where(total > 0, total, np.nan), answers.index, name="score")
     if items is None:
         raise SchemaError(f"Method {selection.method!r} estimates abilities: give the item parameters.")
     return (estimate or map_ability)(answers, item_parameters(items.loc[chosen], answers)).rename("theta")
