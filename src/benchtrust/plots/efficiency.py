@@ -29,9 +29,9 @@ def bank_curves(
     """
     import matplotlib.pyplot as plt
 
-    n_rows = -(-len(limits) // 2)
-    size = (WIDTH, 0.9 + 2.4 * n_rows)
-    fig, axes = plt.subplots(n_rows, 2, sharex=True, sharey=True, figsize=size, squeeze=False)
+    n_rows = -(-len(limits) // 3)
+    size = (WIDTH, 0.9 + 2.6 * n_rows)
+    fig, axes = plt.subplots(n_rows, 3, sharex=True, sharey=True, figsize=size, squeeze=False)
     for ax, (population, limit) in zip(axes.flat, limits.items(), strict=False):
         for i, (method, title) in enumerate(titles.items()):
             own = curves[(curves["population"] == population) & (curves["method"] == method)]
