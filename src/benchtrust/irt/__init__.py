@@ -12,6 +12,7 @@ from benchtrust.irt.agreement import (
     split_half_reliability,
 )
 from benchtrust.irt.aipw import aipw, cross_fitted
+from benchtrust.irt.banks import Population, agreement_on_banks, savings_on_banks
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
 from benchtrust.irt.estimation import Priors
@@ -23,12 +24,14 @@ __all__ = [
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
+    "Population",
     "Priors",
     "Selection",
     "SplitHalf",
     "ability",
     "adaptive_test",
     "agreement_curve",
+    "agreement_on_banks",
     "aipw",
     "calibrate",
     "cross_fitted",
@@ -37,6 +40,7 @@ __all__ = [
     "information",
     "probability",
     "savings",
+    "savings_on_banks",
     "select_items",
     "select_sizes",
     "simulate",
