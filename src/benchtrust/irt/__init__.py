@@ -11,9 +11,21 @@ from benchtrust.irt.agreement import (
     split_half_reliability,
 )
 from benchtrust.irt.aipw import aipw, cross_fitted
+from benchtrust.irt.binarising import (
+    graded_ability,
+    graded_contrast,
+    graded_information,
+    graded_probability,
+    simulate_graded,
+    threshold_sensitivity,
+)
+from benchtrust.irt.breakeven import break_even, evaluation_costs
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
+from benchtrust.irt.deciding import Deciding, deciding_items
 from benchtrust.irt.estimation import Priors
+from benchtrust.irt.export import answers_hash, export_subset, score_exported
+from benchtrust.irt.report import ItemReport, item_report, tracking, wright_map
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -22,6 +34,8 @@ __all__ = [
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
+    "Deciding",
+    "ItemReport",
     "Priors",
     "Selection",
     "SplitHalf",
@@ -29,15 +43,30 @@ __all__ = [
     "adaptive_test",
     "agreement_curve",
     "aipw",
+    "answers_hash",
+    "break_even",
     "calibrate",
     "cross_fitted",
+    "deciding_items",
+    "evaluation_costs",
+    "export_subset",
     "geometric_sizes",
+    "graded_ability",
+    "graded_contrast",
+    "graded_information",
+    "graded_probability",
     "information",
+    "item_report",
     "probability",
     "savings",
+    "score_exported",
     "select_items",
     "select_sizes",
     "simulate",
+    "simulate_graded",
     "split_half_reliability",
     "subset_scores",
+    "threshold_sensitivity",
+    "tracking",
+    "wright_map",
 ]
