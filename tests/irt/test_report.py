@@ -76,7 +76,19 @@ def test_constant_items_are_set_aside_with_their_reason(found):
     assert items.loc[["easy", "hard"], ["a", "b", "information", "rmsd"]].isna().all(axis=None)
     flags = ["uninformative", "redundant", "misfitting", "judged"]
     assert not items.loc[["easy", "hard"], flags].any(axis=None)
-    assert found.n_judged == len(items) - 2
+    assert found.n_judged == len(items) - 2 == 64
+
+
+def test_every_flag_is_counted(found):
+    assert found.counts == {
+        "items": 66,
+        "set_aside": 2,
+        "uninformative": found.items["reasons"].str.contains("uninformative").sum(),
+        "judged": found.n_judged,
+        "misfitting": found.items["reasons"].str.contains("misfitting").sum(),
+        "redundant": found.items["reasons"].str.contains("redundant").sum(),
+        "pairs": len(found.pairs),
+    }
 
 
 def test_sound_items_have_no_flag(found):

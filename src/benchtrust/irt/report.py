@@ -51,6 +51,14 @@ class ItemReport:
     n_draws: int
     n_not_converged: int
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Items, how many are set_aside, uninformative, judged, misfitting, redundant; redundant pairs."""
+        flags = ("uninformative", "judged", "misfitting", "redundant")
+        found = {name: int(self.items[name].sum()) for name in flags}
+        n_set_aside = int((self.items["set_aside"] != "").sum())
+        return {"items": len(self.items), "set_aside": n_set_aside, **found, "pairs": len(self.pairs)}
+
 
 def item_report(
     matrix: pd.DataFrame,
