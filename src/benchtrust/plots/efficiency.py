@@ -149,24 +149,25 @@ def break_even_curves(
     import matplotlib.pyplot as plt
 
     fig, (left, right) = plt.subplots(1, 2, figsize=(WIDTH, 3.9))
-    for (name, own), color, dash in zip(
-        costs.groupby("strategy", sort=False), SPARE_COLORS, ("-", "--", "-."), strict=False
-    ):
-        left.plot(own["n_later"], own["cost"], dash, color=color, label=name)
+    dashes = ("-", "--", "-.")
+    for i, (name, own) in enumerate(costs.groupby("strategy", sort=False)):
+        left.plot(own["n_later"], own["cost"], dashes[i], color=SPARE_COLORS[i], label=name)
     left.set(xlabel="later models", ylabel="cost (answers)", ylim=(0, None))
-    left.legend(loc="upper left", fontsize=9)
-    for (n, own), color, marker in zip(
-        curve.groupby("n_calibration"), SPARE_COLORS[3:], MARKERS, strict=False
-    ):
-        right.plot(own["k_random"], own["n_star"], color=color, label=f"{n} calibrated", marker=marker)
+    left.legend(loc="upper left", fontsize=9, borderaxespad=0)
+    for i, (n, own) in enumerate(curve.groupby("n_calibration")):
+        right.plot(own["k_random"], own["n_star"], MARKERS[i] + "-", color=SPARE_COLORS[3 + i], markersize=4)
+        at = own.iloc[len(own) // 2]
+        above = {"xytext": (9, 4), "ha": "left", "va": "bottom"}
+        below = {"xytext": (-7, -4), "ha": "right", "va": "top"}
+        look = {"textcoords": "offset points", "fontsize": 9} | (above if i else below)
+        right.annotate(f"{n} calibrated", (at["k_random"], at["n_star"]), **look)
     right.axvspan(1, k, color=GRID, zorder=0, linewidth=0)
     right.axvline(k_random, color=INK, linewidth=1.4, linestyle=(0, (4, 3)))
     right.set(xscale="log", yscale="log", xlim=(1, n_items))
     right.set(xlabel="items of a random subset as good", ylabel="later models until it has paid")
-    top = {"xycoords": ("data", "axes fraction"), "fontsize": 9, "color": MUTED, "rotation": 90}
-    right.annotate("never", (1.15, 0.03), va="bottom", **top)
-    right.annotate(f"measured: {k_random}", (k_random * 1.08, 0.97), va="top", **top)
-    right.legend(loc="upper right", fontsize=9)
+    top = {"xycoords": ("data", "axes fraction"), "fontsize": 9, "color": INK, "va": "bottom"}
+    right.annotate("never", (1.15, 0.02), **top)
+    right.annotate(f" measured: {k_random}", (k_random, 1.0), **top)
     return fig
 
 
