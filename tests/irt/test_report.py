@@ -59,6 +59,7 @@ def test_an_item_that_mostly_repeats_another_is_redundant_with_it(found):
 
 def test_a_curve_that_falls_again_is_misfitting(found):
     assert found.items.loc["hump", "misfitting"]
+    assert found.items["misfitting"].equals(found.items["judged"] & (found.items["x2"] > found.x2_bound))
     assert "misfitting" in found.items.loc["hump", "reasons"]
 
 
@@ -144,6 +145,9 @@ def test_curves_hold_every_answer_once(bank):
     square = curves["n"] * (curves["observed"] - curves["expected"]) ** 2
     rmsd = np.sqrt(square.groupby(curves["item"], sort=False).sum() / by_item["n"])
     np.testing.assert_allclose(result.items["rmsd"], rmsd)
+    expected = curves["expected"].clip(0.5 / curves["n"], 1 - 0.5 / curves["n"])
+    terms = curves["n"] * (curves["observed"] - expected) ** 2 / (expected * (1 - expected))
+    np.testing.assert_allclose(result.items["x2"], terms.groupby(curves["item"], sort=False).sum())
 
 
 def test_the_band_holds_the_observed_curve_as_often_as_it_says(bank):

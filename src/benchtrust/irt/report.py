@@ -26,8 +26,8 @@ class ItemReport:
     ----------
     items : a row per item of the matrix, in its order: pass_rate, n_answers; a, b, se_a, se_b (NaN where set
         aside); information, the mean over the respondents' abilities; rmsd, root mean square distance of the
-        empirical curve from the fitted one (0 to 1), and rmsd_z, the same in standard deviations of the
-        bootstrap; most_like, the item whose residuals go most with its own, with z and q3 of the pair;
+        empirical curve from the fitted one (0 to 1), and x2, the same as Pearson's chi-square;
+        most_like, the item whose residuals go most with its own, with z and q3 of the pair;
         n_same, other items with the same answers throughout; set_aside, the reason or ``""``;
         judged, whether there are answers enough to call it redundant or misfitting; uninformative,
         redundant, misfitting; reasons, all of them in words, or ``""``.
@@ -36,7 +36,7 @@ class ItemReport:
         observed one lies at `level` if the model holds, point by point.
     pairs : redundant pairs, the most alike first: item_a, item_b, z, q3, same_answers.
     z_bound : residual covariance beyond which a pair is redundant; NaN if no pair is compared.
-    rmsd_z_bound : rmsd_z beyond which an item is misfitting; NaN if no item is judged.
+    x2_bound : x2 beyond which an item is misfitting; NaN if no item is judged.
     n_judged, n_pairs : items that are judged, pairs that are compared.
     n_draws, n_not_converged : draws of the bootstrap, and those whose calibration did not converge.
     """
@@ -45,7 +45,7 @@ class ItemReport:
     curves: pd.DataFrame
     pairs: pd.DataFrame
     z_bound: float
-    rmsd_z_bound: float
+    x2_bound: float
     n_judged: int
     n_pairs: int
     n_draws: int
@@ -77,7 +77,8 @@ def item_report(
       of another item's: z = Σ r_i r_j / √Σ P_i Q_i P_j Q_j, over the respondents asked both, is beyond the
       bound; or the answers of two judged items are the same. The correlation of r_i and r_j, Yen's Q3, is
       shown beside it; its own extremes come from pairs with next to no residuals.
-    - misfitting : the empirical curve is further from the fitted one than the bound.
+    - misfitting : the empirical curve is further from the fitted one than the bound: X² = Σ_g n_g (O_g − E_g)² /
+      E_g (1 − E_g) over the groups, E_g kept half an answer away from 0 and 1.
 
     Both bounds come from a parametric bootstrap: answers drawn from the fitted 2PL at abilities drawn about
     the estimates, with the same answers missing, calibrated and grouped anew. They are the `level` quantiles
@@ -109,17 +110,16 @@ def item_report(
     used = table.loc[calibration.abilities["theta"].notna(), calibration.items.index]
     own = _look(used, calibration, n_groups, least)
     null = _bootstrap(used, calibration, rng, n_groups, n_draws, least)
-    rmsd_z, largest = _standardised(own.rmsd, null.rmsd, own.judged)
-    z_bound, rmsd_z_bound = (_quantile(values, level) for values in (null.largest, largest))
+    z_bound, x2_bound = (_quantile(values, level) for values in (null.largest_z, null.largest_x2))
     pairs = _redundant_pairs(used, own, z_bound)
-    fit = pd.DataFrame({"rmsd": own.rmsd, "rmsd_z": rmsd_z, "judged": own.judged}, used.columns)
-    fit["misfitting"] = own.judged & (rmsd_z > rmsd_z_bound)
+    fit = pd.DataFrame({"rmsd": own.rmsd, "x2": own.x2, "judged": own.judged}, used.columns)
+    fit["misfitting"] = own.judged & (own.x2 > x2_bound)
     return ItemReport(
         items=_items(table, calibration, fit.join(_likeness(used, own)), pairs, little),
         curves=_curves(used, own, null, level),
         pairs=pairs,
         z_bound=z_bound,
-        rmsd_z_bound=rmsd_z_bound,
+        x2_bound=x2_bound,
         n_judged=int(own.judged.sum()),
         n_pairs=own.n_pairs,
         n_draws=n_draws,
@@ -203,21 +203,32 @@ class _Look:
         return np.sqrt(np.divide(squares, n, out=np.full(len(n), np.nan), where=n > 0))
 
     @property
+    def x2(self) -> np.ndarray:
+        n = np.where(self.n > 0, self.n, np.nan)
+        expected = np.clip(self.expected, 0.5 / n, 1 - 0.5 / n)
+        terms = n * (self.observed - expected) ** 2 / (expected * (1 - expected))
+        return np.where(self.n.sum(axis=1) > 0, np.nansum(terms, axis=1), np.nan)
+
+    @property
     def n_pairs(self) -> int:
         return int((~np.isnan(self.z)).sum() // 2)
 
     @property
-    def largest(self) -> float:
+    def largest_z(self) -> float:
         return float(np.nanmax(self.z)) if self.n_pairs else float("nan")
+
+    @property
+    def largest_x2(self) -> float:
+        return float(self.x2[self.judged].max()) if self.judged.any() else float("nan")
 
 
 @dataclass(frozen=True)
 class _Null:
-    """What each draw of a bootstrap shows: rmsd (draws × items), gaps of the curves, the largest z."""
+    """What each draw of a bootstrap shows: the gaps of the curves, the largest z and X²."""
 
-    rmsd: np.ndarray
     gaps: np.ndarray
-    largest: np.ndarray
+    largest_z: np.ndarray
+    largest_x2: np.ndarray
     n_not_converged: int
 
 
@@ -284,9 +295,8 @@ def _bootstrap(
 ) -> _Null:
     known = calibration.abilities.loc[table.index]
     theta, se = known["theta"].to_numpy(), known["se"].to_numpy()
-    rmsd = np.empty((n_draws, table.shape[1]))
     gaps = np.empty((n_draws, table.shape[1], n_groups))
-    largest, n_not_converged = np.empty(n_draws), 0
+    largest, n_not_converged = np.empty((2, n_draws)), 0
     for draw in range(n_draws):
         abilities = pd.Series(theta + se * rng.standard_normal(len(theta)), table.index)
         drawn = simulate(abilities, calibration.items, rng).where(table.notna())
@@ -295,19 +305,10 @@ def _bootstrap(
             warnings.simplefilter("ignore", NotConvergedWarning)
             found = calibrate(drawn, calibration.priors, calibration.tolerance)
         look = _look(drawn, found, n_groups, least)
-        rmsd[draw], gaps[draw], largest[draw] = look.rmsd, look.observed - look.expected, look.largest
+        gaps[draw] = look.observed - look.expected
+        largest[:, draw] = look.largest_z, look.largest_x2
         n_not_converged += not found.converged
-    return _Null(rmsd, gaps, largest, n_not_converged)
-
-
-def _standardised(own: np.ndarray, null: np.ndarray, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Values in standard deviations of their own bootstrap, and the largest one of each draw."""
-    z, largest = np.full(len(own), np.nan), np.full(len(null), np.nan)
-    if judged.any():
-        mean, spread = np.nanmean(null[:, judged], axis=0), np.nanstd(null[:, judged], axis=0)
-        z[judged] = (own[judged] - mean) / spread
-        largest = np.nanmax((null[:, judged] - mean) / spread, axis=1)
-    return z, largest
+    return _Null(gaps, *largest, n_not_converged)
 
 
 def _quantile(values: np.ndarray, level: float) -> float:
