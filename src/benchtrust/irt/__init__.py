@@ -13,9 +13,21 @@ from benchtrust.irt.agreement import (
 )
 from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.banks import Population, agreement_on_banks, savings_on_banks
+from benchtrust.irt.binarising import (
+    graded_ability,
+    graded_contrast,
+    graded_information,
+    graded_probability,
+    simulate_graded,
+    threshold_sensitivity,
+)
+from benchtrust.irt.breakeven import break_even, evaluation_costs
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
+from benchtrust.irt.deciding import Deciding, deciding_items
 from benchtrust.irt.estimation import Priors
+from benchtrust.irt.export import answers_hash, export_subset, score_exported
+from benchtrust.irt.report import ItemReport, item_report, tracking, wright_map
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -25,6 +37,8 @@ __all__ = [
     "AgreementCurve",
     "Calibration",
     "Population",
+    "Deciding",
+    "ItemReport",
     "Priors",
     "Selection",
     "SplitHalf",
@@ -33,17 +47,32 @@ __all__ = [
     "agreement_curve",
     "agreement_on_banks",
     "aipw",
+    "answers_hash",
+    "break_even",
     "calibrate",
     "cross_fitted",
     "differences",
+    "deciding_items",
+    "evaluation_costs",
+    "export_subset",
     "geometric_sizes",
+    "graded_ability",
+    "graded_contrast",
+    "graded_information",
+    "graded_probability",
     "information",
+    "item_report",
     "probability",
     "savings",
     "savings_on_banks",
+    "score_exported",
     "select_items",
     "select_sizes",
     "simulate",
+    "simulate_graded",
     "split_half_reliability",
     "subset_scores",
+    "threshold_sensitivity",
+    "tracking",
+    "wright_map",
 ]
