@@ -14,6 +14,13 @@ from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
 from benchtrust.irt.estimation import Priors
+from benchtrust.irt.groups import (
+    HeldOut,
+    bootstrap_items,
+    group_abilities,
+    held_out_tests,
+    residual_correlations,
+)
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -22,6 +29,7 @@ __all__ = [
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
+    "HeldOut",
     "Priors",
     "Selection",
     "SplitHalf",
@@ -29,11 +37,15 @@ __all__ = [
     "adaptive_test",
     "agreement_curve",
     "aipw",
+    "bootstrap_items",
     "calibrate",
     "cross_fitted",
     "geometric_sizes",
+    "group_abilities",
+    "held_out_tests",
     "information",
     "probability",
+    "residual_correlations",
     "savings",
     "select_items",
     "select_sizes",

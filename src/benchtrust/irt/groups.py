@@ -1,0 +1,212 @@
+"""Respondents that come in groups, such as the configurations of one model, and so are no random sample.
+
+A group is named by levels of the respondents' index: ``["model"]``, or ``["model", "template", "shots"]``.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from benchtrust.errors import SchemaError, pick
+from benchtrust.irt.ability import ability
+from benchtrust.irt.adaptive import adaptive_test
+from benchtrust.irt.calibration import calibrate
+from benchtrust.irt.curves import probability
+from benchtrust.irt.pool import binary_matrix, item_parameters
+
+_NODES = np.linspace(-8, 8, 401)
+_LEAST_SD = 0.05
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Adaptive tests of groups that the items were not calibrated on.
+
+    Attributes
+    ----------
+    theta : respondents × steps, ability after each answer, on the scale of the respondent's calibration.
+    score : respondents × steps, the score of all items that this ability lets expect, in [0, 1].
+    n_calibrations : number of groups.
+    """
+
+    theta: pd.DataFrame
+    score: pd.DataFrame
+    n_calibrations: int
+
+
+def group_abilities(matrix: pd.DataFrame, items: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Mean and standard deviation of ability in each group, θ ~ N(mean, sd²) there, items known.
+
+    By marginal maximum likelihood, so that neither the error of the abilities nor their pull to a common mean
+    enters: the spread of estimated abilities has both.
+
+    Parameters
+    ----------
+    matrix : respondents × items; 1 right, 0 wrong, NaN not asked.
+    items : frame indexed by item with a > 0 and b, of items in the matrix.
+    by : levels of the respondents' index that name a group.
+
+    Returns
+    -------
+    A row per group, in the order of its name: mean, sd (at least 0.05: smaller ones are not told from none),
+    n respondents with answers. Mean and sd of the standard normal prior of a calibration are 0 and 1.
+
+    Raises
+    ------
+    SchemaError : as `pool.binary_matrix` and `pool.item_parameters`; a group without answers.
+    UnknownNameError : the index has no such level.
+
+    Source: Mislevy, Psychometrika 49 (1984) 359–381.
+    """
+    matrix = binary_matrix(matrix)
+    a, b = item_parameters(items, matrix).to_numpy().T
+    answers = matrix[items.index].to_numpy()
+    members = _members(matrix.index, by)
+    rows = []
+    for own in members.values():
+        known = answers[own][~np.isnan(answers[own]).all(axis=1)]
+        if not len(known):
+            raise SchemaError(f"A group of {len(own)} respondents has no answer to an item with parameters.")
+        rows.append([*_distribution(known, a, b), len(known)])
+    levels = _levels(matrix.index, by)
+    names = pd.DataFrame(list(members), columns=levels)
+    return names.join(pd.DataFrame(rows, columns=["mean", "sd", "n"])).set_index(levels)
+
+
+def residual_correlations(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
+    """Correlation over items of what the model leaves unexplained in the answers of two respondents.
+
+    The residual is x - P(θ̂), with θ̂ by MAP. If respondents answered independently given their abilities, the
+    correlations would lie about 0; how closely, `simulate` tells. It is Yen's Q3 with the sides exchanged.
+
+    Parameters
+    ----------
+    matrix : respondents × items; 1 right, 0 wrong, NaN not asked.
+    items : frame indexed by item with a > 0 and b, of items in the matrix.
+
+    Returns
+    -------
+    respondents × respondents in [-1, 1], 1 on the diagonal; of two respondents over the items that both
+    answered, NaN with fewer than 3 of them.
+
+    Raises
+    ------
+    SchemaError : as `pool.binary_matrix` and `pool.item_parameters`.
+
+    Source: after Yen, Applied Psychological Measurement 8 (1984) 125–145.
+    """
+    matrix = binary_matrix(matrix)
+    parameters = item_parameters(items, matrix)
+    matrix = matrix[parameters.index]
+    theta = ability(matrix, parameters)["theta"].to_numpy()
+    residuals = matrix - probability(theta[:, None], *parameters.to_numpy().T)
+    return residuals.T.corr(min_periods=3)
+
+
+def bootstrap_items(
+    matrix: pd.DataFrame, by: Sequence[str], n_draws: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Draw groups of respondents with replacement, and calibrate anew each time.
+
+    With groups of one respondent, which all levels of the index name, it is the ordinary bootstrap; where the
+    answers within a group hang together, larger groups show by how much more the items vary.
+
+    Parameters
+    ----------
+    matrix : respondents × items; 1 right, 0 wrong, NaN not asked.
+    by : levels of the respondents' index that name a group.
+    n_draws : number of draws.
+    rng : source of the draws.
+
+    Returns
+    -------
+    Index: draw, item; columns a and b. Items that a draw leaves without both answers have no row in it.
+
+    Raises
+    ------
+    SchemaError : as `pool.binary_matrix` and `calibrate`; fewer than 2 groups, no draw.
+    UnknownNameError : the index has no such level.
+
+    Source: Davison & Hinkley, Bootstrap Methods and their Application (1997), section 3.8.
+    """
+    matrix = binary_matrix(matrix)
+    members = list(_members(matrix.index, by).values())
+    if len(members) < 2 or n_draws < 1:
+        raise SchemaError(f"{len(members)} groups, {n_draws} draws: give 2 groups and a draw, or more.")
+    draws = {}
+    for draw in range(n_draws):
+        drawn = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
+        own = matrix.iloc[drawn].set_axis(pd.RangeIndex(len(drawn), name="respondent"))
+        draws[draw] = calibrate(own).items[["a", "b"]]
+    return pd.concat(draws, names=["draw"])
+
+
+def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> HeldOut:
+    """Test each group adaptively with items calibrated on all other groups.
+
+    The tests are those of `adaptive_test` by MAP and start at the mean ability of the other groups. What is
+    held out decides what is measured: leave out a model, and it is new to the items; leave out one of its
+    configurations, and the items have seen its like.
+
+    Parameters
+    ----------
+    matrix : respondents × items; 1 right, 0 wrong, NaN not asked.
+    by : levels of the respondents' index that name a group.
+    length : number of items; a test stops before where fewer have parameters.
+
+    Raises
+    ------
+    SchemaError : as `calibrate` and `adaptive_test`; fewer than 2 groups.
+    UnknownNameError : the index has no such level.
+    """
+    matrix = binary_matrix(matrix)
+    members = list(_members(matrix.index, by).values())
+    if len(members) < 2:
+        raise SchemaError("A single group: nothing is left to calibrate on.")
+    theta, score = [], []
+    for own in members:
+        test, train = matrix.iloc[own], matrix.drop(matrix.index[own])
+        found = calibrate(train)
+        start = float(found.abilities["theta"].mean())
+        asked = adaptive_test(test[found.items.index], found.items, min(length, len(found.items)), start)
+        theta.append(asked.theta.reindex(columns=range(1, length + 1)).ffill(axis=1))
+        score.append(theta[-1].apply(_expected, args=(found.items, train.mean())))
+    return HeldOut(*(pd.concat(own).loc[matrix.index] for own in (theta, score)), len(members))
+
+
+def _expected(theta: pd.Series, items: pd.DataFrame, pass_rates: pd.Series) -> np.ndarray:
+    """Expected score of all items; one without parameters counts by its pass rate."""
+    known = probability(theta.to_numpy()[:, None], items["a"].to_numpy(), items["b"].to_numpy()).sum(axis=1)
+    return (known + pass_rates.drop(items.index).sum()) / len(pass_rates)
+
+
+def _levels(respondents: pd.Index, by: Sequence[str]) -> list[str]:
+    return [pick(name, respondents.names, "level of the respondents' index") for name in by]
+
+
+def _members(respondents: pd.Index, by: Sequence[str]) -> dict[tuple, np.ndarray]:
+    """Name of each group -> positions of its respondents."""
+    frame = respondents.to_frame(index=False)[_levels(respondents, by)]
+    return {name: own.index.to_numpy() for name, own in frame.groupby([*frame], dropna=False)}
+
+
+def _distribution(answers: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """Mean and standard deviation of the abilities behind the answers, by maximum likelihood."""
+    from scipy.optimize import minimize
+    from scipy.special import log_expit, logsumexp
+
+    z = a[:, None] * (_NODES - b[:, None])
+    likelihood = (answers == 1) @ log_expit(z) + (answers == 0) @ log_expit(-z)
+
+    def loss(own: np.ndarray) -> float:
+        mean, log_sd = own
+        log_density = -0.5 * ((_NODES - mean) / np.exp(log_sd)) ** 2
+        return float(
+            len(answers) * logsumexp(log_density) - logsumexp(likelihood + log_density, axis=1).sum()
+        )
+
+    bounds = [(_NODES[0], _NODES[-1]), (np.log(_LEAST_SD), np.log(_NODES[-1]))]
+    mean, log_sd = minimize(loss, [0.0, 0.0], method="L-BFGS-B", bounds=bounds).x
+    return float(mean), float(np.exp(log_sd))
