@@ -3,10 +3,18 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import spearmanr
 
 from benchtrust import irt
 from benchtrust.errors import SchemaError, UnknownNameError
-from benchtrust.irt import bootstrap_items, group_abilities, held_out_tests, residual_correlations, simulate
+from benchtrust.irt import (
+    bootstrap_items,
+    group_abilities,
+    group_agreement,
+    held_out_tests,
+    residual_correlations,
+    simulate,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::benchtrust.errors.FewRespondentsWarning")
 MODEL, CELL = ["model"], ["model", "configuration"]
@@ -170,3 +178,27 @@ class TestHeldOut:
     def test_a_single_group_is_refused(self):
         with pytest.raises(SchemaError, match="single group"):
             held_out_tests(answers([0], [1], 20, items(6)), MODEL, 5)
+
+
+class TestGroupAgreement:
+    def test_is_the_rank_correlation_within_each_group(self):
+        matrix = answers([-1, 1], [1, 1], 12, items(9))
+        truth = matrix.mean(axis=1)
+        found = group_agreement(matrix.cumsum(axis=1), truth, MODEL)
+        expected = [spearmanr(matrix.cumsum(axis=1).loc[m, "i4"], truth.loc[m])[0] for m in ("m0", "m1")]
+        assert found["i4"].to_numpy() == pytest.approx(expected)
+        assert found["i8"].to_numpy() == pytest.approx(1)
+
+    def test_scales_of_the_groups_do_not_matter_and_ties_are_undefined(self):
+        truth = answers([0, 0], [1, 1], 12, items(9)).mean(axis=1)
+        estimates = pd.DataFrame(
+            {1: truth.where(truth.index.get_level_values(0) == "m0", 5 - 3 * truth), 2: 1.0}
+        )
+        found = group_agreement(estimates, truth, MODEL)
+        assert found[1].to_numpy() == pytest.approx([1, -1])
+        assert found[2].isna().all()
+
+    def test_other_respondents_are_refused(self):
+        matrix = answers([0, 0], [1, 1], 4, items(9))
+        with pytest.raises(SchemaError, match="another order"):
+            group_agreement(matrix, matrix.mean(axis=1)[::-1], MODEL)

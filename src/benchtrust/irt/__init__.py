@@ -18,6 +18,7 @@ from benchtrust.irt.groups import (
     HeldOut,
     bootstrap_items,
     group_abilities,
+    group_agreement,
     held_out_tests,
     residual_correlations,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "cross_fitted",
     "geometric_sizes",
     "group_abilities",
+    "group_agreement",
     "held_out_tests",
     "information",
     "probability",

@@ -18,6 +18,8 @@ from benchtrust.irt.pool import binary_matrix, item_parameters
 
 _NODES = np.linspace(-8, 8, 401)
 _LEAST_SD = 0.05
+_LEAST = 3
+_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -172,14 +174,57 @@ def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> Held
         start = float(found.abilities["theta"].mean())
         asked = adaptive_test(test[found.items.index], found.items, min(length, len(found.items)), start)
         theta.append(asked.theta.reindex(columns=range(1, length + 1)).ffill(axis=1))
-        score.append(theta[-1].apply(_expected, args=(found.items, train.mean())))
+        score.append(_expected(theta[-1], found.items, train.mean()))
     return HeldOut(*(pd.concat(own).loc[matrix.index] for own in (theta, score)), len(members))
 
 
-def _expected(theta: pd.Series, items: pd.DataFrame, pass_rates: pd.Series) -> np.ndarray:
+def group_agreement(estimates: pd.DataFrame, truth: pd.Series, by: Sequence[str]) -> pd.DataFrame:
+    """Spearman correlation of estimates and truth among the respondents of each group.
+
+    Abilities of groups that were calibrated apart stand on scales of their own, so that only ranks within a
+    group compare.
+
+    Parameters
+    ----------
+    estimates : respondents × steps, such as `HeldOut.theta`.
+    truth : what they estimate, by the same respondents.
+    by : levels of the respondents' index that name a group.
+
+    Returns
+    -------
+    groups × steps in [-1, 1]; NaN with fewer than 3 respondents or where all of a side tie.
+
+    Raises
+    ------
+    SchemaError : the two sides have other respondents, or in another order.
+    UnknownNameError : the index has no such level.
+    """
+    if not estimates.index.equals(truth.index):
+        raise SchemaError("Estimates and truth are of other respondents, or in another order: reindex one.")
+    members = _members(estimates.index, by)
+    values, whole = estimates.to_numpy(), truth.to_numpy()[:, None]
+    rows = [_rank_correlations(values[own], whole[own]) for own in members.values()]
+    levels = _levels(estimates.index, by)
+    names = pd.DataFrame(list(members), columns=levels)
+    return pd.DataFrame(rows, names.set_index(levels).index, estimates.columns)
+
+
+def _rank_correlations(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Spearman correlation of each column with the one of the truth; values that differ by rounding tie."""
+    from scipy.stats import rankdata
+
+    first, second = (rankdata(np.round(own, _DECIMALS), axis=0) for own in (values, truth))
+    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+    spread = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
+    told = (spread > 0) & (len(values) >= _LEAST)
+    return np.divide((first * second).sum(axis=0), spread, out=np.full(len(spread), np.nan), where=told)
+
+
+def _expected(theta: pd.DataFrame, items: pd.DataFrame, pass_rates: pd.Series) -> pd.DataFrame:
     """Expected score of all items; one without parameters counts by its pass rate."""
-    known = probability(theta.to_numpy()[:, None], items["a"].to_numpy(), items["b"].to_numpy()).sum(axis=1)
-    return (known + pass_rates.drop(items.index).sum()) / len(pass_rates)
+    chances = probability(theta.to_numpy()[:, :, None], items["a"].to_numpy(), items["b"].to_numpy())
+    others = pass_rates.drop(items.index).sum()
+    return pd.DataFrame((chances.sum(axis=2) + others) / len(pass_rates), theta.index, theta.columns)
 
 
 def _levels(respondents: pd.Index, by: Sequence[str]) -> list[str]:
