@@ -8,13 +8,14 @@ from scipy.stats import spearmanr
 from benchtrust import irt
 from benchtrust.errors import SchemaError, UnknownNameError
 from benchtrust.irt import (
-    bootstrap_items,
     group_abilities,
     group_agreement,
     held_out_tests,
     residual_correlations,
+    robust_errors,
     simulate,
 )
+from benchtrust.irt.groups import _slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::benchtrust.errors.FewRespondentsWarning")
 MODEL, CELL = ["model"], ["model", "configuration"]
@@ -113,33 +114,52 @@ class TestResidualCorrelations:
         assert np.isnan(found.iloc[0, 1])
 
 
-class TestBootstrap:
+class TestRobustErrors:
+    def test_its_information_is_that_of_the_calibration(self):
+        matrix = answers([0, 0], [1, 1], 60, items(12))
+        matrix = matrix.mask(rng(4).random(matrix.shape) < 0.2)
+        fit = irt.calibrate(matrix)
+        a, b = fit.items[["a", "b"]].to_numpy().T
+        _, information = _slopes(matrix.to_numpy(), a, b, fit.priors)
+        ll, ld, dd = (
+            np.linalg.inv(information)[k:, m:].diagonal()[:12] for k, m in ((0, 0), (0, 12), (12, 12))
+        )
+        assert fit.items["se_a"].to_numpy() == pytest.approx(a * np.sqrt(ll), rel=1e-4)
+        errors = np.sqrt(b**2 * ll + 2 * b * ld / a + dd / a**2)
+        assert fit.items["se_b"].to_numpy() == pytest.approx(errors, rel=1e-4)
+
+    def test_without_priors_the_slopes_sum_to_nothing(self):
+        matrix = answers([0.5], [1.5], 400, items(8))
+        fit = irt.calibrate(matrix, priors=None, tolerance=1e-9)
+        a, b = fit.items[["a", "b"]].to_numpy().T
+        slopes, _ = _slopes(matrix.to_numpy(), a, b, FLAT)
+        assert np.abs(slopes.sum(axis=0)).max() < 1e-5
+
     def test_copies_are_as_many_respondents_as_there_are_originals(self, tripled):
-        alone = bootstrap_items(tripled, CELL, 40, rng(5))
-        whole = bootstrap_items(tripled, MODEL, 40, rng(5))
-        ratio = (whole.groupby("item_id").std() / alone.groupby("item_id").std()).median()
-        assert ratio["b"] ** 2 == pytest.approx(3, rel=0.35)
+        fit = irt.calibrate(tripled)
+        alone, whole = (robust_errors(tripled, fit, by) for by in (CELL, MODEL))
+        ratio = (whole / alone) ** 2 * (180 / 179) / (60 / 59)
+        assert ratio.to_numpy() == pytest.approx(3)
 
-    def test_independent_respondents_vary_as_much_by_groups_as_alone(self):
-        matrix = answers([0, 0], [1, 1], 90, items(15))
-        index = matrix.index.to_frame(index=False).assign(pair=np.arange(180) // 2)
-        matrix.index = pd.MultiIndex.from_frame(index)
-        alone = bootstrap_items(matrix, [*CELL, "pair"], 40, rng(6)).groupby("item_id").std()
-        pairs = bootstrap_items(matrix, ["pair"], 40, rng(7)).groupby("item_id").std()
-        assert (pairs / alone).median()["b"] == pytest.approx(1, rel=0.2)
+    def test_is_the_error_of_the_calibration_where_the_model_holds(self):
+        matrix = answers([0, 0], [1, 1], 1500, items(15))
+        fit = irt.calibrate(matrix)
+        ratio = robust_errors(matrix, fit, CELL) / fit.items[["se_a", "se_b"]]
+        assert ratio.to_numpy() == pytest.approx(1, abs=0.15)
+        assert ratio.mean().to_numpy() == pytest.approx(1, abs=0.03)
 
-    def test_is_deterministic_and_leaves_unusable_items_out_of_a_draw(self):
-        matrix = answers([0, 0], [1, 1], 20, items(6))
-        matrix["i0"] = [1.0] + [0.0] * 39
-        one, two = (bootstrap_items(matrix, CELL, 12, rng(8)) for _ in range(2))
-        pd.testing.assert_frame_equal(one, two)
-        counts = one.groupby("item_id").size()
-        assert counts["i0"] < 12
-        assert counts["i1"] == 12
+    def test_is_what_leaving_groups_out_gives(self):
+        matrix = answers([0.0] * 40, [0.5] * 40, 8, items(8))
+        fit = irt.calibrate(matrix)
+        moved = {m: irt.calibrate(matrix.drop(m, level="model")).items["b"] for m in matrix.index.levels[0]}
+        jackknife = np.sqrt(39**2 / 40 * pd.DataFrame(moved).var(axis=1))
+        ratio = robust_errors(matrix, fit, MODEL)["se_b"] / jackknife
+        assert ratio.median() == pytest.approx(1, abs=0.1)
 
     def test_a_single_group_is_refused(self):
-        with pytest.raises(SchemaError, match="1 groups, 5 draws"):
-            bootstrap_items(answers([0], [1], 20, items(6)), MODEL, 5, rng())
+        matrix = answers([0], [1], 20, items(6))
+        with pytest.raises(SchemaError, match="single group"):
+            robust_errors(matrix, irt.calibrate(matrix), MODEL)
 
 
 class TestHeldOut:

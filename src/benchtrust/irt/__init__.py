@@ -16,11 +16,11 @@ from benchtrust.irt.curves import information, probability
 from benchtrust.irt.estimation import Priors
 from benchtrust.irt.groups import (
     HeldOut,
-    bootstrap_items,
     group_abilities,
     group_agreement,
     held_out_tests,
     residual_correlations,
+    robust_errors,
 )
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
@@ -38,7 +38,6 @@ __all__ = [
     "adaptive_test",
     "agreement_curve",
     "aipw",
-    "bootstrap_items",
     "calibrate",
     "cross_fitted",
     "geometric_sizes",
@@ -48,6 +47,7 @@ __all__ = [
     "information",
     "probability",
     "residual_correlations",
+    "robust_errors",
     "savings",
     "select_items",
     "select_sizes",

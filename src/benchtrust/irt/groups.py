@@ -12,8 +12,9 @@ import pandas as pd
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.ability import ability
 from benchtrust.irt.adaptive import adaptive_test
-from benchtrust.irt.calibration import calibrate
+from benchtrust.irt.calibration import Calibration, calibrate
 from benchtrust.irt.curves import probability
+from benchtrust.irt.estimation import FLAT, Answers, Priors, posterior, suited_nodes
 from benchtrust.irt.pool import binary_matrix, item_parameters
 
 _NODES = np.linspace(-8, 8, 401)
@@ -107,42 +108,44 @@ def residual_correlations(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.DataF
     return residuals.T.corr(min_periods=3)
 
 
-def bootstrap_items(
-    matrix: pd.DataFrame, by: Sequence[str], n_draws: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    """Draw groups of respondents with replacement, and calibrate anew each time.
+def robust_errors(matrix: pd.DataFrame, calibration: Calibration, by: Sequence[str]) -> pd.DataFrame:
+    """Standard errors of items where answers within a group hang together.
 
-    With groups of one respondent, which all levels of the index name, it is the ordinary bootstrap; where the
-    answers within a group hang together, larger groups show by how much more the items vary.
+    The sandwich H⁻¹ (Σ_g s_g s_g') H⁻¹ with H the information of all answers and s_g the slope of a group's
+    marginal log-likelihood, less its mean. It asks nothing of the answers within a group, and of groups only
+    that they are independent and many: with few its errors are too small, with one a parameter it is nought.
 
     Parameters
     ----------
-    matrix : respondents × items; 1 right, 0 wrong, NaN not asked.
-    by : levels of the respondents' index that name a group.
-    n_draws : number of draws.
-    rng : source of the draws.
+    matrix : the answers that were calibrated on, respondents × items.
+    calibration : of `matrix`.
+    by : levels of the respondents' index that name a group. All levels make each respondent a group: what
+        then differs from the errors of the calibration is misfit, and noise of the sandwich.
 
     Returns
     -------
-    Index: draw, item; columns a and b. Items that a draw leaves without both answers have no row in it.
+    Index: items of the calibration; columns se_a, se_b.
 
     Raises
     ------
-    SchemaError : as `pool.binary_matrix` and `calibrate`; fewer than 2 groups, no draw.
+    SchemaError : as `pool.binary_matrix` and `pool.item_parameters`; fewer than 2 groups.
     UnknownNameError : the index has no such level.
 
-    Source: Davison & Hinkley, Bootstrap Methods and their Application (1997), section 3.8.
+    Source: White, Econometrica 50 (1982) 1–25; Liang & Zeger, Biometrika 73 (1986) 13–22.
     """
     matrix = binary_matrix(matrix)
+    parameters = item_parameters(calibration.items, matrix)
     members = list(_members(matrix.index, by).values())
-    if len(members) < 2 or n_draws < 1:
-        raise SchemaError(f"{len(members)} groups, {n_draws} draws: give 2 groups and a draw, or more.")
-    draws = {}
-    for draw in range(n_draws):
-        drawn = np.concatenate([members[k] for k in rng.integers(len(members), size=len(members))])
-        own = matrix.iloc[drawn].set_axis(pd.RangeIndex(len(drawn), name="respondent"))
-        draws[draw] = calibrate(own).items[["a", "b"]]
-    return pd.concat(draws, names=["draw"])
+    if len(members) < 2:
+        raise SchemaError("A single group: nothing tells how groups vary.")
+    a, b = parameters.to_numpy().T
+    slopes, information = _slopes(matrix[parameters.index].to_numpy(), a, b, calibration.priors or FLAT)
+    of_groups = np.array([slopes[own].sum(axis=0) for own in members])
+    of_groups -= of_groups.mean(axis=0)
+    root = np.linalg.solve(information, of_groups.T) * np.sqrt(len(members) / (len(members) - 1))
+    on_l, on_d = np.split(root, 2)
+    errors = [a * np.linalg.norm(on_l, axis=1), np.linalg.norm(b[:, None] * on_l + on_d / a[:, None], axis=1)]
+    return pd.DataFrame(dict(zip(("se_a", "se_b"), errors, strict=True)), parameters.index)
 
 
 def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> HeldOut:
@@ -207,6 +210,35 @@ def group_agreement(estimates: pd.DataFrame, truth: pd.Series, by: Sequence[str]
     levels = _levels(estimates.index, by)
     names = pd.DataFrame(list(members), columns=levels)
     return pd.DataFrame(rows, names.set_index(levels).index, estimates.columns)
+
+
+def _slopes(
+    values: np.ndarray, a: np.ndarray, b: np.ndarray, priors: Priors
+) -> tuple[np.ndarray, np.ndarray]:
+    """(N, 2J) slope of each respondent's log-likelihood in log a and d, and the (2J, 2J) information of all.
+
+    The information is that of complete data and of the priors, minus what is lost since abilities are not
+    observed (Louis 1982).
+    """
+    answers, items = Answers.of(values), np.array([np.log(a), -a * b])
+    found = posterior(answers, items, suited_nodes(answers, items))
+    lever = np.stack([np.outer(a, found.nodes), np.ones_like(found.chances)])
+    spread = found.chances * (1 - found.chances)
+    n, n_items = values.shape
+    information = np.zeros((2, n_items, 2, n_items))
+    each, slopes = np.arange(n_items), np.empty((n, 2 * n_items))
+    for i, weights in enumerate(found.weights):
+        residuals = np.nan_to_num(values[i][:, None] - found.chances)
+        at_nodes = (lever * residuals).reshape(2 * n_items, -1)
+        slopes[i] = at_nodes @ weights
+        lost = (at_nodes * weights) @ at_nodes.T - np.outer(slopes[i], slopes[i])
+        information -= lost.reshape(information.shape)
+        known = np.einsum("kjq,ljq,jq->klj", lever, lever, spread * weights) * ~np.isnan(values[i])
+        information[:, each, :, each] += known.transpose(2, 0, 1)
+        information[0, each, 0, each] -= slopes[i, :n_items]
+    for k, (precision, trust) in enumerate(zip(priors.precision, priors.trust(n_items), strict=True)):
+        information[k, :, k] += precision * (np.eye(n_items) - trust / n_items)
+    return slopes, information.reshape(2 * n_items, 2 * n_items)
 
 
 def _rank_correlations(values: np.ndarray, truth: np.ndarray) -> np.ndarray:

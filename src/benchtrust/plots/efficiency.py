@@ -115,6 +115,7 @@ def item_parameters(items: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure
             face = {"markerfacecolor": PAPER if look else color, "color": color, "markersize": 5}
             ax.plot(center[1], center[0], MARKERS[look], linestyle="", label=part or "all items", **face)
         ax.set(title=title, xlabel="difficulty b", yscale="log")
+        ax.set_yticks([0.1, 0.3, 1, 3], ["0.1", "0.3", "1", "3"])
         ax.legend(loc="upper right", fontsize=9, handletextpad=0.1, borderpad=0.1)
     for ax in axes.flat[len(titles) :]:
         ax.remove()
