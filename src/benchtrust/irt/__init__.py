@@ -28,6 +28,14 @@ from benchtrust.irt.deciding import Deciding, deciding_items
 from benchtrust.irt.estimation import Priors
 from benchtrust.irt.export import answers_hash, export_subset, score_exported
 from benchtrust.irt.report import ItemReport, item_report, tracking, wright_map
+from benchtrust.irt.groups import (
+    HeldOut,
+    group_abilities,
+    group_agreement,
+    held_out_tests,
+    residual_correlations,
+    robust_errors,
+)
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -39,6 +47,7 @@ __all__ = [
     "Population",
     "Deciding",
     "ItemReport",
+    "HeldOut",
     "Priors",
     "Selection",
     "SplitHalf",
@@ -60,9 +69,14 @@ __all__ = [
     "graded_contrast",
     "graded_information",
     "graded_probability",
+    "group_abilities",
+    "group_agreement",
+    "held_out_tests",
     "information",
     "item_report",
     "probability",
+    "residual_correlations",
+    "robust_errors",
     "savings",
     "savings_on_banks",
     "score_exported",
