@@ -13,7 +13,18 @@ from benchtrust.irt.agreement import (
 from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
+from benchtrust.irt.dif import mantel_haenszel
 from benchtrust.irt.estimation import Priors
+from benchtrust.irt.fit import FitBootstrap, fit_bootstrap
+from benchtrust.irt.held_out import (
+    HeldOut,
+    half_correlations,
+    held_out_log_loss,
+    parameter_stability,
+    shuffled,
+)
+from benchtrust.irt.item_fit import s_x2
+from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -22,7 +33,10 @@ __all__ = [
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
+    "FitBootstrap",
+    "HeldOut",
     "Priors",
+    "ResidualCorrelations",
     "Selection",
     "SplitHalf",
     "ability",
@@ -31,12 +45,23 @@ __all__ = [
     "aipw",
     "calibrate",
     "cross_fitted",
+    "eigenvalues",
+    "fit_bootstrap",
     "geometric_sizes",
+    "half_correlations",
+    "held_out_log_loss",
     "information",
+    "mantel_haenszel",
+    "parameter_stability",
+    "person_fit",
     "probability",
+    "q3",
+    "residuals",
+    "s_x2",
     "savings",
     "select_items",
     "select_sizes",
+    "shuffled",
     "simulate",
     "split_half_reliability",
     "subset_scores",
