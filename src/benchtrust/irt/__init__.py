@@ -15,7 +15,7 @@ from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
 from benchtrust.irt.dif import mantel_haenszel
 from benchtrust.irt.estimation import Priors
-from benchtrust.irt.fit import FitBootstrap, fit_bootstrap
+from benchtrust.irt.fit import FitBootstrap, PartAgreement, fit_bootstrap, part_agreement
 from benchtrust.irt.held_out import (
     HeldOut,
     half_correlations,
@@ -35,6 +35,7 @@ __all__ = [
     "Calibration",
     "FitBootstrap",
     "HeldOut",
+    "PartAgreement",
     "Priors",
     "ResidualCorrelations",
     "Selection",
@@ -53,6 +54,7 @@ __all__ = [
     "information",
     "mantel_haenszel",
     "parameter_stability",
+    "part_agreement",
     "person_fit",
     "probability",
     "q3",

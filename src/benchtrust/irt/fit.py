@@ -195,3 +195,60 @@ def _scree(observed: np.ndarray, draws: list[np.ndarray]) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     low, high = np.quantile([own[:n] for own in draws], [0.05, 0.95], axis=0)
     return pd.DataFrame(dict(zip(columns, [np.arange(1, n + 1), observed[:n], low, high], strict=True)))
+
+
+@dataclass(frozen=True)
+class PartAgreement:
+    """Rank correlation of the abilities that two parts of a benchmark show.
+
+    Attributes
+    ----------
+    observed : Spearman correlation over respondents.
+    draws : (n_draws,) the same where one ability explains both parts.
+    p : lower tail, (1 + draws as small) / (1 + n_draws).
+    """
+
+    observed: float
+    draws: np.ndarray
+    p: float
+
+
+def part_agreement(
+    matrix: pd.DataFrame,
+    calibration: Calibration,
+    part: pd.Index,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> PartAgreement:
+    """Do these items and the others order respondents alike, as far as errors of measurement allow?
+
+    Each part is calibrated by itself, and the abilities are correlated; then the same is done with answers
+    simulated from one 2PL for all items, as in `fit_bootstrap`.
+
+    Parameters
+    ----------
+    matrix : answers, respondents × items, 1 right, 0 wrong, NaN = not asked.
+    calibration : of `matrix`.
+    part : items of the one part; those that were set aside play no role.
+    n_draws, rng : number and source of the draws.
+
+    Raises
+    ------
+    SchemaError : as `binary_matrix` and `calibrate`; an item that is not in the matrix.
+    """
+    table = binary_matrix(matrix)
+    strange = pd.Index(part).difference(table.columns)
+    if len(strange):
+        raise SchemaError(f"{len(strange)} items of the part are not in the matrix, such as {strange[0]!r}.")
+    inside = calibration.items.index.isin(part)
+
+    def agreement(answers: pd.DataFrame) -> float:
+        thetas = [
+            calibrate_quietly(answers.loc[:, own], calibration.priors).abilities["theta"]
+            for own in (inside, ~inside)
+        ]
+        return float(thetas[0].corr(thetas[1], method="spearman"))
+
+    observed = agreement(table[calibration.items.index])
+    draws = np.array([agreement(own) for own in _simulated(table, calibration, n_draws, rng)])
+    return PartAgreement(observed, draws, float(_p_values(np.array(observed), draws, "lower")))
