@@ -95,7 +95,7 @@ def test_parts_that_measure_different_abilities_disagree(bank, n_abilities):
     )
     found = part_agreement(answers, calibrate(answers), parts[0], 19, rng(49))
     assert (found.p <= 0.05) == (n_abilities == 2)
-    assert found.draws.mean() > 0.7
+    assert found.draws.mean() > 0.55
     assert (found.observed < 0.5) == (n_abilities == 2)
     by_hand = [calibrate(answers[own]).abilities["theta"] for own in parts]
     assert found.observed == pytest.approx(by_hand[0].corr(by_hand[1], method="spearman"))
