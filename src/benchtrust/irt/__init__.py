@@ -36,6 +36,18 @@ from benchtrust.irt.groups import (
     residual_correlations,
     robust_errors,
 )
+from benchtrust.irt.dif import mantel_haenszel
+from benchtrust.irt.estimation import Priors
+from benchtrust.irt.fit import FitBootstrap, PartAgreement, fit_bootstrap, part_agreement
+from benchtrust.irt.held_out import (
+    HeldOut,
+    half_correlations,
+    held_out_log_loss,
+    parameter_stability,
+    shuffled,
+)
+from benchtrust.irt.item_fit import s_x2
+from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -48,7 +60,11 @@ __all__ = [
     "Deciding",
     "ItemReport",
     "HeldOut",
+    "FitBootstrap",
+    "HeldOut",
+    "PartAgreement",
     "Priors",
+    "ResidualCorrelations",
     "Selection",
     "SplitHalf",
     "ability",
@@ -77,11 +93,26 @@ __all__ = [
     "probability",
     "residual_correlations",
     "robust_errors",
+    "eigenvalues",
+    "fit_bootstrap",
+    "geometric_sizes",
+    "half_correlations",
+    "held_out_log_loss",
+    "information",
+    "mantel_haenszel",
+    "parameter_stability",
+    "part_agreement",
+    "person_fit",
+    "probability",
+    "q3",
+    "residuals",
+    "s_x2",
     "savings",
     "savings_on_banks",
     "score_exported",
     "select_items",
     "select_sizes",
+    "shuffled",
     "simulate",
     "simulate_graded",
     "split_half_reliability",
