@@ -14,6 +14,7 @@ from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
 from benchtrust.irt.curves import information, probability
 from benchtrust.irt.estimation import Priors
+from benchtrust.irt.resolution import ability_pairs, half_agreement
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -26,12 +27,14 @@ __all__ = [
     "Selection",
     "SplitHalf",
     "ability",
+    "ability_pairs",
     "adaptive_test",
     "agreement_curve",
     "aipw",
     "calibrate",
     "cross_fitted",
     "geometric_sizes",
+    "half_agreement",
     "information",
     "probability",
     "savings",
