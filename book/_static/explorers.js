@@ -29,7 +29,10 @@ function slider(label, { min, max, step, value }, changed) {
   const control = {
     row: html("label", {}, html("span", { textContent: label }), input, output),
     get value() { return Number(input.value); },
-    set value(value) { input.value = value; this.show(); },
+    set value(value) {
+      input.value = value;
+      this.show();
+    },
     show() { output.textContent = input.ariaValueText = shown(this.value); },
   };
   input.addEventListener("input", () => { control.show(); changed(); });
@@ -78,8 +81,8 @@ function icc(box, data) {
   const theta = slider("ability θ", { min: low, max: high, step: 0.1, value: 0 }, update);
   const items = recorded.map(({ name, a, b }) => ({
     name,
-    a: slider("discrimination a", { min: 0.1, max: 4, step: 0.1, value: a }, update),
-    b: slider("difficulty b", { min: low, max: high, step: 0.1, value: b }, update),
+    a: slider("discrimination a", { min: 0.1, max: Math.max(4, a), step: 0.05, value: a }, update),
+    b: slider("difficulty b", { min: low, max: high, step: 0.05, value: b }, update),
   }));
   const chance = chart("Chance of a right answer", [low, high, "ability θ"]);
   const told = chart("Information", [low, high, "ability θ"]);
@@ -87,7 +90,10 @@ function icc(box, data) {
   const sentence = html("p", { role: "status" });
   const reset = html("button", { type: "button", textContent: "As in the picture" });
   reset.addEventListener("click", () => {
-    items.forEach((item, i) => Object.assign(item.a, { value: recorded[i].a }) && Object.assign(item.b, { value: recorded[i].b }));
+    items.forEach((item, i) => {
+      item.a.value = recorded[i].a;
+      item.b.value = recorded[i].b;
+    });
     theta.value = 0;
     update();
   });
@@ -104,7 +110,7 @@ function icc(box, data) {
     const says = items.map((item, i) => `${item.name}: ${shown(heights[i].p)}`).join(", ");
     const tells = items.map((item, i) => `${item.name}: ${shown(heights[i].i)}`).join(", ");
     chance.draw({ top: 1, digits: 2, at, curves: curves(probability), marks: heights.map(({ p }) => p), says: `Chance of a right answer at ability ${shown(at)}: ${says}.` });
-    told.draw({ top: [0.4, 1, 2, 4, 8].find((top) => top >= highest), digits: 1, at, curves: { ...curves(information), sum: grid.map((u) => [u, both(u)]) }, marks: { ...heights.map(({ i }) => i), sum: both(at) }, says: `Information at ability ${shown(at)}: ${tells}, both: ${shown(both(at))}.` });
+    told.draw({ top: [0.4, 1, 2, 4, 8, 20, 40, 100].find((top) => top >= highest), digits: 1, at, curves: { ...curves(information), sum: grid.map((u) => [u, both(u)]) }, marks: { ...heights.map(({ i }) => i), sum: both(at) }, says: `Information at ability ${shown(at)}: ${tells}, both: ${shown(both(at))}.` });
     const row = (series, name, p, i) => html("tr", {}, html("th", { scope: "row" }, swatch(series), name), ...[p, shown(i), shown(1 / Math.sqrt(i)), shown(1 / Math.sqrt(1 + i))].map((textContent) => html("td", { className: "number", textContent })));
     body.replaceChildren(...items.map((item, i) => row(i, item.name, shown(heights[i].p), heights[i].i)), row("sum", "both", "", both(at)));
     sentence.textContent = `At θ = ${shown(at)} ${items[most].name} tells more about ability: ${shown(heights[most].i)} against ${shown(heights[1 - most].i)}.`;
