@@ -117,6 +117,20 @@ def test_girth_agrees(name):
     assert ours["b"].to_numpy() == pytest.approx(theirs["Difficulty"], abs=0.1)
 
 
+# ---------------------------------------------------------------- far from where it starts
+
+
+def test_abilities_far_out_are_reached():
+    _, theta, _ = made(60, 400, seed=3)
+    items = made_items(400, seed=3).assign(a=3.0)
+    matrix = simulate(2 * theta, items, np.random.default_rng(3))
+    found = calibrate(matrix, Priors(log_a_mean=np.log(0.3), log_a_mean_sd=0.0))
+    assert found.abilities["theta"].abs().max() > 8
+    assert found.converged
+    assert found.n_iterations > 0
+    assert found.items["a"].std() > 0.05
+
+
 # ---------------------------------------------------------------- the likelihood, written out
 
 

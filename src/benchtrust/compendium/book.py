@@ -17,7 +17,7 @@ from benchtrust.compendium.published import Places, build_folder, up_to_date
 from benchtrust.errors import BenchtrustError
 
 CONFIGURATION = ("_config.yml", "_toc.yml", fingerprints.LOCK)
-BUILDERS = ("book", "claims_page", "directives", "ledger", "offline", "provenance")
+BUILDERS = ("book", "claims_page", "directives", "explorers", "ledger", "offline", "provenance")
 """Modules of the compendium that shape pages."""
 
 

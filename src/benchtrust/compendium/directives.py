@@ -20,8 +20,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 from sphinx.writers.html5 import HTML5Translator
 
+from benchtrust.compendium import explorers, provenance
 from benchtrust.compendium import ledger as ledgers
-from benchtrust.compendium import provenance
 from benchtrust.compendium.ledger import FILE, Artefact, Ledger
 from benchtrust.compendium.profiles import PAPER
 from benchtrust.compendium.recorder import PROFILE
@@ -58,7 +58,7 @@ class ArtefactDirective(SphinxDirective):
     """Show a recorded figure or table, with the caption as content.
 
     Options: ``name`` (label for ``{numref}``; the artefact's name by default), ``decimals`` and
-    ``columns`` for tables.
+    ``columns`` for tables, ``explorer`` for a figure that the reader can play with (`explorers.KINDS`).
     """
 
     required_arguments = 1
@@ -67,6 +67,7 @@ class ArtefactDirective(SphinxDirective):
         "name": directives.unchanged,
         "decimals": directives.nonnegative_int,
         "columns": directives.unchanged,
+        "explorer": directives.unchanged,
     }
 
     def run(self) -> list[nodes.Node]:
@@ -100,13 +101,15 @@ class ArtefactDirective(SphinxDirective):
         for suffix, scheme in ((".svg", "on-light"), (".dark.svg", "on-dark")):
             uri = f"/{folder}/{artefact.name}{suffix}"
             figure += nodes.image(uri=uri, alt=artefact.alt, classes=[scheme, "dark-light"])
+        if kind := self.options.get("explorer"):
+            figure += explorers.container(kind, self._data(ledger, artefact))
         figure += nodes.caption("", "", *self._caption())
         return figure
 
     def _table(self, ledger: Ledger, artefact: Artefact) -> nodes.table:
-        source = Path(self.env.srcdir) / self.config.benchtrust_results / ledger.notebook / artefact.data
-        self.env.note_dependency(str(source))
-        frame = pd.read_csv(source, keep_default_na=False, na_values=[""])
+        if "explorer" in self.options:
+            raise BenchtrustError(f"{artefact.name!r} is a table: an explorer needs a figure.")
+        frame = self._data(ledger, artefact)
         if chosen := self.options.get("columns"):
             names = [name.strip() for name in chosen.split(",")]
             if unknown := sorted(set(names) - set(frame.columns)):
@@ -115,6 +118,11 @@ class ArtefactDirective(SphinxDirective):
         table = table_node(frame, artefact, self.options.get("decimals", 3))
         table.insert(0, nodes.title("", "", *self._caption()))
         return table
+
+    def _data(self, ledger: Ledger, artefact: Artefact) -> pd.DataFrame:
+        source = Path(self.env.srcdir) / self.config.benchtrust_results / ledger.notebook / artefact.data
+        self.env.note_dependency(str(source))
+        return pd.read_csv(source, keep_default_na=False, na_values=[""])
 
 
 def table_node(frame: pd.DataFrame, artefact: Artefact, decimals: int) -> nodes.table:

@@ -48,6 +48,7 @@ from benchtrust.irt.held_out import (
 )
 from benchtrust.irt.item_fit import s_x2
 from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
+from benchtrust.irt.resolution import ability_pairs, half_agreement
 from benchtrust.irt.simulation import simulate
 from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
 
@@ -68,6 +69,7 @@ __all__ = [
     "Selection",
     "SplitHalf",
     "ability",
+    "ability_pairs",
     "adaptive_test",
     "agreement_curve",
     "agreement_on_banks",
@@ -88,6 +90,7 @@ __all__ = [
     "group_abilities",
     "group_agreement",
     "held_out_tests",
+    "half_agreement",
     "information",
     "item_report",
     "probability",

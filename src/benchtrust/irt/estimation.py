@@ -199,7 +199,10 @@ def posterior(answers: Answers, items: np.ndarray, nodes: np.ndarray) -> Posteri
 
 def suited_nodes(answers: Answers, items: np.ndarray) -> np.ndarray:
     """Nodes as dense as the narrowest posterior wants, and as far out as the outermost respondents are."""
-    rough = posterior(answers, items, np.linspace(-_REACH, _REACH, 2 * N_NODES))
+    reach, rough = _REACH, posterior(answers, items, np.linspace(-_REACH, _REACH, 2 * N_NODES))
+    while np.abs(rough.mean).max() > reach - 1:
+        reach *= 2
+        rough = posterior(answers, items, np.linspace(-reach, reach, round(2 * N_NODES * reach / _REACH)))
     a, d = np.exp(items[0]), items[1]
     between = np.linspace(rough.mean.min(), rough.mean.max(), 41)
     width = 1 / np.sqrt(1 + max(information(theta, a, -d / a).sum() for theta in between))
