@@ -264,7 +264,7 @@ def coverage_by_score(
             ax.plot(own["score"], own["coverage"], linestyle="none", label=name, **look)
         ax.axhline(level, color=MUTED, linewidth=1.2, linestyle=_DASHED, zorder=1)
         ax.set_title(title, fontsize=10.5)
-        ax.set_xlabel("score of the model on all items")
+        ax.set_xlabel("share of safe answers on all items")
     axes[0, 0].set(ylabel="intervals that hold it", ylim=(-0.03, 1.03))
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=2)
     return fig
