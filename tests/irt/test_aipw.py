@@ -207,6 +207,13 @@ def test_samples_that_are_none(bank):
             aipw(matrix, sample, predicted, own)
 
 
+@pytest.mark.parametrize("level", [0, 1, 95, np.nan])
+def test_a_confidence_that_is_no_share(bank, level):
+    made = bank(1, 4, 10)
+    with pytest.raises(SchemaError, match="such as 0"):
+        aipw(made.matrix, ["i1", "i3"], some_predictions(made.matrix), level=level)
+
+
 def test_folds_that_cannot_be(bank, map_by_newton):
     made = bank(1, 4, 10)
     for n_folds in (1, 11):

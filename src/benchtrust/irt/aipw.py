@@ -44,13 +44,15 @@ def aipw(
     ------
     SchemaError : as `binary_matrix`; a selection that is not random; a sampled item without an answer; a
         prediction that is missing or outside [0, 1]; an item without a stratum, or a stratum without a
-        sampled item.
+        sampled item; a level outside (0, 1).
 
     Source: Robins, Rotnitzky & Zhao (1994); the difference estimator of Särndal, Swensson & Wretman (1992),
     chapter 6.
     """
     from scipy.stats import t
 
+    if not 0 < level < 1:
+        raise SchemaError(f"Confidence {level}: give a share between 0 and 1, such as 0.95.")
     strata = _strata(sample, predictions, strata)
     items = list(sample.items if isinstance(sample, Selection) else sample)
     answers = _sampled_answers(matrix, items, predictions)
