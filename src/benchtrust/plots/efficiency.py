@@ -153,6 +153,7 @@ def growth_lines(costs: "pd.DataFrame", axes_of: Mapping[str, str]) -> "Figure":
             ax.plot(line[column], line["seconds"], color=_COLORS[i], marker=MARKERS[i], label=task)
         ax.set(xscale="log", yscale="log", xlabel=column)
         marks = sorted(own[column].unique())
+        ax.margins(x=0.12)
         ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
         ax.set_xticks([], minor=True)
     axes[0, 0].set_ylabel("CPU-seconds")
