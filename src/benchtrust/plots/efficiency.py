@@ -262,7 +262,7 @@ def items_needed(needed: "pd.DataFrame", titles: Mapping[str, str], mark: float,
         for i, (cv, line) in enumerate(own.groupby("cv")):
             look = {"color": _COLORS[i], "marker": MARKERS[i], "label": f"CV {cv:.2f}"}
             ax.plot(line["spread"], line["k_star"], **look)
-        _level(ax, mark, name if method == next(iter(titles)) else "")
+        _level(ax, mark, name if method == [*titles][-1] else "")
         ax.set(xscale="log", yscale="log", xlabel="spread of ability")
         ax.set_xticks(spreads, [f"{spread:g}" for spread in spreads], minor=False)
         ax.set_xticks([], minor=True)
@@ -608,7 +608,10 @@ def growth_lines(costs: "pd.DataFrame", axes_of: Mapping[str, str]) -> "Figure":
         for i, (task, line) in enumerate(own.groupby("task", sort=False)):
             ax.plot(line[column], line["seconds"], color=_COLORS[i], marker=MARKERS[i], label=task)
         ax.set(xscale="log", yscale="log", xlabel=column)
-        ax.set_title(growing, fontsize=10.5)
+        marks = sorted(own[column].unique())
+        ax.margins(x=0.12)
+        ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
+        ax.set_xticks([], minor=True)
     axes[0, 0].set_ylabel("CPU-seconds")
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=3, columnspacing=1.2)
     return fig
