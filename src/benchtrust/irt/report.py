@@ -77,8 +77,8 @@ def item_report(
       of another item's: z = Σ r_i r_j / √Σ P_i Q_i P_j Q_j, over the respondents asked both, is beyond the
       bound; or the answers of two judged items are the same. The correlation of r_i and r_j, Yen's Q3, is
       shown beside it; its own extremes come from pairs with next to no residuals.
-    - misfitting : the empirical curve is further from the fitted one than the bound: X² = Σ_g n_g (O_g − E_g)² /
-      E_g (1 − E_g) over the groups, E_g kept half an answer away from 0 and 1.
+    - misfitting : the empirical curve is further from the fitted one than the bound, by Pearson's
+      X² = Σ_g n_g (O_g − E_g)² / E_g (1 − E_g) over the groups, E_g kept half an answer away from 0 and 1.
 
     Both bounds come from a parametric bootstrap: answers drawn from the fitted 2PL at abilities drawn about
     the estimates, with the same answers missing, calibrated and grouped anew. They are the `level` quantiles

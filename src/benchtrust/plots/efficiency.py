@@ -113,7 +113,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def item_curves(curves: "pd.DataFrame", items: "pd.DataFrame", kinds: Mapping[str, str]) -> "Figure":
+def fitted_curves(curves: "pd.DataFrame", items: "pd.DataFrame", kinds: Mapping[str, str]) -> "Figure":
     """Pass rate of each ability group against the fitted curve, a panel per item.
 
     Parameters
