@@ -15,6 +15,7 @@ from benchtrust.irt import (
     robust_errors,
     simulate,
 )
+from benchtrust.irt.estimation import FLAT
 from benchtrust.irt.groups import _slopes
 
 pytestmark = pytest.mark.filterwarnings("ignore::benchtrust.errors.FewRespondentsWarning")
