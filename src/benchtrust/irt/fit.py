@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.calibration import Calibration
+from benchtrust.irt.estimation import Priors
 from benchtrust.irt.held_out import calibrate_quietly
 from benchtrust.irt.item_fit import s_x2
 from benchtrust.irt.pool import binary_matrix
@@ -220,7 +221,7 @@ def part_agreement(
     n_draws: int,
     rng: np.random.Generator,
 ) -> PartAgreement:
-    """Do these items and the others order respondents alike, as far as errors of measurement allow?
+    """Do these items and the others order respondents alike, as far as errors of measurement allow it?
 
     Each part is calibrated by itself, and the abilities are correlated; then the same is done with answers
     simulated from one 2PL for all items, as in `fit_bootstrap`.
@@ -241,14 +242,14 @@ def part_agreement(
     if len(strange):
         raise SchemaError(f"{len(strange)} items of the part are not in the matrix, such as {strange[0]!r}.")
     inside = calibration.items.index.isin(part)
-
-    def agreement(answers: pd.DataFrame) -> float:
-        thetas = [
-            calibrate_quietly(answers.loc[:, own], calibration.priors).abilities["theta"]
-            for own in (inside, ~inside)
-        ]
-        return float(thetas[0].corr(thetas[1], method="spearman"))
-
-    observed = agreement(table[calibration.items.index])
-    draws = np.array([agreement(own) for own in _simulated(table, calibration, n_draws, rng)])
+    observed = _agreement(table[calibration.items.index], inside, calibration.priors)
+    simulated = _simulated(table, calibration, n_draws, rng)
+    draws = np.array([_agreement(answers, inside, calibration.priors) for answers in simulated])
     return PartAgreement(observed, draws, float(_p_values(np.array(observed), draws, "lower")))
+
+
+def _agreement(answers: pd.DataFrame, inside: np.ndarray, priors: Priors | None) -> float:
+    """Spearman correlation of the abilities that the items inside and the others show."""
+    parts = [calibrate_quietly(answers.loc[:, own], priors) for own in (inside, ~inside)]
+    first, second = (calibration.abilities["theta"] for calibration in parts)
+    return float(first.corr(second, method="spearman"))

@@ -151,8 +151,7 @@ def person_fit(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.DataFrame:
     SchemaError : as `binary_matrix` and `item_parameters`.
 
     Source: Drasgow, Levine & Williams, Br. J. Math. Stat. Psychol. 38 (1985) 67–86; Snijders, Psychometrika
-    66 (2001) 331–342, equations 10 and 17; for MAP Magis, Raîche & Béland, J. Educ. Behav. Stat. 37 (2012)
-    57–81.
+    66 (2001) 331–342; for MAP Magis, Raîche & Béland, J. Educ. Behav. Stat. 37 (2012) 57–81.
     """
     table = binary_matrix(matrix)
     parameters = item_parameters(items, table)

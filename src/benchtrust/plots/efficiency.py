@@ -941,8 +941,8 @@ def halves_scatter(halves: "pd.DataFrame", panels: Mapping[str, str]) -> "Figure
         ax.set_ylabel(f"{name}, second half")
     for ax in axes[0]:
         ax.set(xscale="log", yscale="log")
-        _plain_ticks(ax.xaxis)
-        _plain_ticks(ax.yaxis)
+        _plain_ticks(ax.xaxis, (0.5, 1, 2, 5))
+        _plain_ticks(ax.yaxis, (0.5, 1, 2, 5))
     for ax in axes.flat:
         low, high = min(ax.get_xlim()[0], ax.get_ylim()[0]), max(ax.get_xlim()[1], ax.get_ylim()[1])
         ax.plot([low, high], [low, high], color=MUTED, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
@@ -1138,8 +1138,10 @@ def length_curves(curves: "pd.DataFrame", titles: Mapping[str, str], target: flo
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return fig
     fig, axes = plt.subplots(1, len(titles), sharex=True, sharey=True, figsize=(WIDTH, 3.0), squeeze=False)
+    size = (WIDTH, 0.8 + 2.1 * n_rows)
+    fig, axes = plt.subplots(n_rows, 2, sharex=True, sharey=True, figsize=size, squeeze=False)
     looks = {"answers": (SPARE_COLORS[5], "-"), "shuffled": (SPARE_COLORS[1], (0, (3, 2)))}
-    for ax, (benchmark, title) in zip(axes[0], titles.items(), strict=True):
+    for ax, (benchmark, title) in zip(axes.flat, titles.items(), strict=False):
         for kind, (color, line) in looks.items():
             own = items.loc[(items["benchmark"] == benchmark) & (items["kind"] == kind), "a"].sort_values()
             ax.plot(own, np.arange(1, len(own) + 1) / len(own), color=color, linestyle=line)
@@ -1150,15 +1152,18 @@ def length_curves(curves: "pd.DataFrame", titles: Mapping[str, str], target: flo
                 textcoords="offset points",
                 fontsize=9.5,
             )
-        ax.set(title=title, xlabel="discrimination a")
-        ax.title.set_fontsize(10.5)
+        ax.set_title(title)
         ax.set_xscale("log")
-        _plain_ticks(ax.xaxis)
-    axes[0, 0].set_ylabel("share of the items below")
+        _plain_ticks(ax.xaxis, (0.05, 0.2, 1, 5))
+    for ax in axes.flat[len(titles) :]:
+        ax.set_visible(False)
+    for ax in axes[-1]:
+        ax.set_xlabel("discrimination a")
+    fig.supylabel("share of the items below", fontsize=11)
     return fig
 
 
-def _plain_ticks(axis: "Axis", ticks: Sequence[float] = (0.05, 0.2, 1, 5)) -> None:
+def _plain_ticks(axis: "Axis", ticks: Sequence[float]) -> None:
     """These ticks on a logarithmic axis, as plain numbers."""
     axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
     axis.set_ticks([], minor=True)
