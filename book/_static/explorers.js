@@ -25,7 +25,7 @@ function swatch(series) {
 // A labelled slider with its value beside it; `changed` is called at every move.
 function slider(label, { min, max, step, value }, changed) {
   const input = html("input", { type: "range", min, max, step, value });
-  const output = html("output");
+  const output = html("span", { className: "value", ariaHidden: "true" });
   const control = {
     row: html("label", {}, html("span", { textContent: label }), input, output),
     get value() { return Number(input.value); },
