@@ -1,7 +1,12 @@
 """How few items are enough? Item response theory and adaptive testing (arXiv 2606.20626)."""
 
-from benchtrust.irt.ability import ability
-from benchtrust.irt.adaptive import AdaptiveTest, adaptive_test
+from benchtrust.irt.ability import (
+    ability,
+)
+from benchtrust.irt.adaptive import (
+    AdaptiveTest,
+    adaptive_test,
+)
 from benchtrust.irt.agreement import (
     AgreementCurve,
     SplitHalf,
@@ -11,8 +16,15 @@ from benchtrust.irt.agreement import (
     savings,
     split_half_reliability,
 )
-from benchtrust.irt.aipw import aipw, cross_fitted
-from benchtrust.irt.banks import Population, agreement_on_banks, savings_on_banks
+from benchtrust.irt.aipw import (
+    aipw,
+    cross_fitted,
+)
+from benchtrust.irt.banks import (
+    Population,
+    agreement_on_banks,
+    savings_on_banks,
+)
 from benchtrust.irt.binarising import (
     graded_ability,
     graded_contrast,
@@ -21,49 +33,97 @@ from benchtrust.irt.binarising import (
     simulate_graded,
     threshold_sensitivity,
 )
-from benchtrust.irt.breakeven import break_even, evaluation_costs
-from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
-from benchtrust.irt.curves import information, probability
-from benchtrust.irt.deciding import Deciding, deciding_items
-from benchtrust.irt.estimation import Priors
-from benchtrust.irt.export import answers_hash, export_subset, score_exported
-from benchtrust.irt.report import ItemReport, item_report, tracking, wright_map
+from benchtrust.irt.breakeven import (
+    break_even,
+    evaluation_costs,
+)
+from benchtrust.irt.calibration import (
+    DEFAULT_PRIORS,
+    Calibration,
+    calibrate,
+)
+from benchtrust.irt.curves import (
+    information,
+    probability,
+)
+from benchtrust.irt.deciding import (
+    Deciding,
+    deciding_items,
+)
+from benchtrust.irt.dif import (
+    mantel_haenszel,
+)
+from benchtrust.irt.estimation import (
+    Priors,
+)
+from benchtrust.irt.export import (
+    answers_hash,
+    export_subset,
+    score_exported,
+)
+from benchtrust.irt.fit import (
+    FitBootstrap,
+    PartAgreement,
+    fit_bootstrap,
+    part_agreement,
+)
 from benchtrust.irt.groups import (
-    HeldOut,
+    HeldOutTests,
     group_abilities,
     group_agreement,
     held_out_tests,
     residual_correlations,
     robust_errors,
 )
-from benchtrust.irt.dif import mantel_haenszel
-from benchtrust.irt.estimation import Priors
-from benchtrust.irt.fit import FitBootstrap, PartAgreement, fit_bootstrap, part_agreement
 from benchtrust.irt.held_out import (
-    HeldOut,
+    HeldOutLosses,
     half_correlations,
     held_out_log_loss,
     parameter_stability,
     shuffled,
 )
-from benchtrust.irt.item_fit import s_x2
-from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
-from benchtrust.irt.resolution import ability_pairs, half_agreement
-from benchtrust.irt.simulation import simulate
-from benchtrust.irt.subsets import Selection, select_items, select_sizes, subset_scores
+from benchtrust.irt.item_fit import (
+    s_x2,
+)
+from benchtrust.irt.report import (
+    ItemReport,
+    item_report,
+    tracking,
+    wright_map,
+)
+from benchtrust.irt.residuals import (
+    ResidualCorrelations,
+    eigenvalues,
+    person_fit,
+    q3,
+    residuals,
+)
+from benchtrust.irt.resolution import (
+    ability_pairs,
+    half_agreement,
+)
+from benchtrust.irt.simulation import (
+    simulate,
+)
+from benchtrust.irt.subsets import (
+    Selection,
+    select_items,
+    select_sizes,
+    subset_scores,
+)
 
 __all__ = [
     "DEFAULT_PRIORS",
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
-    "Population",
     "Deciding",
-    "ItemReport",
-    "HeldOut",
     "FitBootstrap",
-    "HeldOut",
+    "HeldOutLosses",
+    "HeldOutTests",
+    "ItemReport",
     "PartAgreement",
+    "Population",
     "Priors",
     "ResidualCorrelations",
     "Selection",
@@ -78,10 +138,12 @@ __all__ = [
     "break_even",
     "calibrate",
     "cross_fitted",
-    "differences",
     "deciding_items",
+    "differences",
+    "eigenvalues",
     "evaluation_costs",
     "export_subset",
+    "fit_bootstrap",
     "geometric_sizes",
     "graded_ability",
     "graded_contrast",
@@ -89,26 +151,21 @@ __all__ = [
     "graded_probability",
     "group_abilities",
     "group_agreement",
-    "held_out_tests",
     "half_agreement",
-    "information",
-    "item_report",
-    "probability",
-    "residual_correlations",
-    "robust_errors",
-    "eigenvalues",
-    "fit_bootstrap",
-    "geometric_sizes",
     "half_correlations",
     "held_out_log_loss",
+    "held_out_tests",
     "information",
+    "item_report",
     "mantel_haenszel",
     "parameter_stability",
     "part_agreement",
     "person_fit",
     "probability",
     "q3",
+    "residual_correlations",
     "residuals",
+    "robust_errors",
     "s_x2",
     "savings",
     "savings_on_banks",

@@ -24,7 +24,7 @@ _DECIMALS = 12
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutTests:
     """Adaptive tests of groups that the items were not calibrated on.
 
     Attributes
@@ -148,7 +148,7 @@ def robust_errors(matrix: pd.DataFrame, calibration: Calibration, by: Sequence[s
     return pd.DataFrame(dict(zip(("se_a", "se_b"), errors, strict=True)), parameters.index)
 
 
-def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> HeldOut:
+def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> HeldOutTests:
     """Test each group adaptively with items calibrated on all other groups.
 
     The tests are those of `adaptive_test` by MAP and start at the mean ability of the other groups. What is
@@ -178,7 +178,7 @@ def held_out_tests(matrix: pd.DataFrame, by: Sequence[str], length: int) -> Held
         asked = adaptive_test(test[found.items.index], found.items, min(length, len(found.items)), start)
         theta.append(asked.theta.reindex(columns=range(1, length + 1)).ffill(axis=1))
         score.append(_expected(theta[-1], found.items, train.mean()))
-    return HeldOut(*(pd.concat(own).loc[matrix.index] for own in (theta, score)), len(members))
+    return HeldOutTests(*(pd.concat(own).loc[matrix.index] for own in (theta, score)), len(members))
 
 
 def group_agreement(estimates: pd.DataFrame, truth: pd.Series, by: Sequence[str]) -> pd.DataFrame:
@@ -189,7 +189,7 @@ def group_agreement(estimates: pd.DataFrame, truth: pd.Series, by: Sequence[str]
 
     Parameters
     ----------
-    estimates : respondents × steps, such as `HeldOut.theta`.
+    estimates : respondents × steps, such as `HeldOutTests.theta`.
     truth : what they estimate, by the same respondents.
     by : levels of the respondents' index that name a group.
 

@@ -20,7 +20,7 @@ EQUAL_LOG_A_SD = 1e-3
 
 
 @dataclass(frozen=True)
-class HeldOut:
+class HeldOutLosses:
     """Losses on held-out answers.
 
     Attributes
@@ -44,7 +44,7 @@ class HeldOut:
 
 def held_out_log_loss(
     matrix: pd.DataFrame, rng: np.random.Generator, n_folds: int = 10, priors: Priors = DEFAULT_PRIORS
-) -> HeldOut:
+) -> HeldOutLosses:
     """Predict answers that were held out, a share of each respondent's, by 1PL, 2PL and the item's pass rate.
 
     Each respondent's answers are dealt into folds at random; each fold is predicted from the others: by the
@@ -77,7 +77,7 @@ def held_out_log_loss(
     n_cells = predicted.sum(axis=1)
     with np.errstate(invalid="ignore"):
         means = np.nansum(losses, axis=2) / np.where(n_cells > 0, n_cells, np.nan)
-    return HeldOut(
+    return HeldOutLosses(
         losses=pd.DataFrame(means.T, table.index, pd.Index(MODELS, name="model_of_answers")),
         n_cells=pd.Series(n_cells, table.index, name="n_cells"),
         n_left_out=int(table.notna().to_numpy().sum() - n_cells.sum()),
