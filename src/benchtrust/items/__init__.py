@@ -1,4 +1,4 @@
-"""Benchmarks as items: five on safety and six choice sets, of which one is our own; practice items of our own."""
+"""Benchmarks as items: five on safety and six choice sets, one of them our own; and practice items."""
 
 import hashlib
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """RedundantQA: questions asked again in other words, and other questions asked in the same words.
 
-After the validation set of arXiv 2509.25671, which is not published: all questions here are our own. A family is
-a reference question, two paraphrases that have its answer, and two look-alikes that share its words and have
+After the validation set of arXiv 2509.25671, which is not published: all questions here are our own. A family
+is a reference question, two paraphrases that have its answer, and two look-alikes that share its words and have
 another answer. No two families share a sentence frame, so that words alone do not give the domains away.
 """
 
@@ -26,7 +26,7 @@ def redundant_qa() -> list[Item]:
 
 
 def shared_words(question: str, other: str) -> tuple[float, float]:
-    """Number of distinct words in both questions over that of the shorter one, and over that of the longer."""
+    """Distinct words in both questions, as a share of those of the shorter one and of the longer one."""
     first, second = (set(WORD.findall(text.lower())) for text in (question, other))
     both, sizes = len(first & second), sorted((len(first), len(second)))
     return both / sizes[0], both / sizes[1]
