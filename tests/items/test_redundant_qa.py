@@ -12,12 +12,13 @@ from benchtrust.items.redundant_qa import DOMAINS, WORD, shared_words
 UNCLEAN = re.compile(r"\s[,.;:?!]|  |[\t\u00a0\u200b\ufffd\u2018\u2019\u201c\u201d]")
 FUNCTION_WORDS = set(
     WORD.findall(
-        """a an the this that these those and or but nor if of to in on at by for from with without under over
-        into onto through during between among against across around after before until since about as than then
-        is are was were be been being am do does did done has have had having can could will would should may
-        might must who whom whose which what when where why how many much not no it its they them their he him
-        his she her we us our you your i my me there here one all each every any some another other others only
-        more most less both own same such so very too also up down out off"""
+        """a an the this that these those and or but nor if of to in on at by for from with without
+        under over         into onto through during between among against across around after before
+        until since about as than         then is are was were be been being am do does did done has
+        have had having can could will would should may         might must who whom whose which what
+        when where why how many much not no it its they them their he him         his she her we us
+        our you your i my me there here one all each every any some another other others
+        only more most less both own same such so very too also up down out off"""
     )
 )
 """Closed classes of words; whatever else stands in a question is content."""

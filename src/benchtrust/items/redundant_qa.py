@@ -1,8 +1,8 @@
 """RedundantQA: questions asked again in other words, and other questions asked in the same words.
 
 After the validation set of arXiv 2509.25671, which is not published: all questions here are our own. A family
-is a reference question, two paraphrases that have its answer, and two look-alikes that share its words and have
-another answer. No two families share a sentence frame, so that words alone do not give the domains away.
+is a reference question, two paraphrases that have its answer, and two look-alikes that share its words and
+have another answer. No two families share a sentence frame, so that words alone do not give the domains away.
 """
 
 import re
