@@ -7,6 +7,7 @@ import numpy as np
 from benchtrust.errors import pick
 from benchtrust.inference import weights
 from benchtrust.inference.catalogue import encoders
+from benchtrust.inference.model import quiet
 
 ROWS = 32
 
@@ -35,6 +36,7 @@ def embed(texts: Sequence[str], encoder: str = "all-MiniLM-L6-v2") -> np.ndarray
 
     chosen = encoders()[pick(encoder, encoders(), "encoder")]
     folder = weights.get(chosen.name)
+    quiet()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     network = AutoModel.from_pretrained(folder, dtype=torch.float32).eval()
     found = []

