@@ -23,7 +23,7 @@ def tiny_encoder(tmp_path, monkeypatch):
     BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
     torch.manual_seed(3)
     shape = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
-    BertModel(BertConfig(len(words), **shape, initializer_range=0.5)).save_pretrained(tmp_path)
+    BertModel(BertConfig(vocab_size=len(words), **shape, initializer_range=0.5)).save_pretrained(tmp_path)
     monkeypatch.setattr(weights, "get", lambda name: tmp_path)
     return tmp_path
 
