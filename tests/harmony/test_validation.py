@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from benchtrust.errors import SchemaError
-from benchtrust.harmony import accuracy_profiles, cluster_scores, given_similarity, harmony, redundant_qa
+from benchtrust.harmony import accuracy_profiles, given_similarity, harmony, redundant_qa
 
 DOMAINS = ["biology", "history", "economics", "music"]
 N = 200
@@ -112,18 +112,16 @@ def test_designed_and_true_values_and_correlations_by_hand():
 
 
 def test_answers_follow_the_accuracies_of_the_true_domains():
-    """With accuracies of 0 and 1 the answers are certain, so H by domain is that of the profile."""
-    sure = pd.DataFrame(
-        [[0, 1, 1, 1], [1, 1, 1, 0], [1, 0, 1, 1], [1, 1, 1, 1]], columns=DOMAINS, dtype=float
-    )
-    found = redundant_qa(
-        blocks(TRUE), TRUE, sure, (2, 8), 0.5, 50, np.random.default_rng(2), n_null=0
-    ).profiles
-    np.testing.assert_allclose(found["true"], found["designed"])
-    assert found["true"].iloc[3] == pytest.approx(1)
-    scores = (TRUE != "biology").astype(float)
-    own = cluster_scores(scores, TRUE.map(DOMAINS.index).to_numpy())
-    assert found["true"].iloc[0] == pytest.approx(harmony(own.accuracy, own.sizes, 0.5).value)
+    """Accuracies of 0 and 1 make the answers certain; domains of several sizes tell them apart."""
+    sizes = [20, 40, 60, 80]
+    uneven = pd.Series(np.repeat(DOMAINS, sizes), index=ITEMS)
+    sure = pd.DataFrame(1.0 - np.eye(4), columns=DOMAINS)
+    found = redundant_qa(blocks(uneven), uneven, sure, (2, 8), 0.5, 50, np.random.default_rng(2), n_null=0)
+    expected = [harmony(row, np.array(sizes), 0.5).value for row in sure.to_numpy()]
+    assert len({round(value, 6) for value in expected}) == 4
+    np.testing.assert_allclose(found.profiles["designed"], expected)
+    np.testing.assert_allclose(found.profiles["true"], expected)
+    np.testing.assert_allclose(found.profiles["estimated"], expected)
 
 
 def test_the_order_of_items_and_domains_changes_the_clusters_names_only():
