@@ -20,7 +20,7 @@ book: $(STAMP)  ## run what has changed, build the book, print the path to open
 test: $(STAMP)  ## run the test suite (page tests need a built smoke book and Chromium)
 	@$(BIN)/python -m pytest $(PYTEST)
 
-bench: $(STAMP)  ## measure speed and memory against peers (lm-eval too, after pip install --group bench)
+bench: $(STAMP)  ## measure speed and memory against peers (lm-eval and catsim too, after pip install --group bench)
 	@$(BIN)/python -m pytest tests/performance -rA $(PYTEST)
 
 lint: $(STAMP)  ## ruff on all code, the book's rules on all notebooks

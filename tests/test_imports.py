@@ -21,7 +21,7 @@ UPWARDS = {
     "responses": {"errors", "files"},
     "distributions": {"errors", "files"},
     "items": {"errors", "files", "project"},
-    "public": {"errors", "items", "responses"},
+    "public": {"errors", "project", "items", "responses"},
     "harness": {"errors", "items", "responses"},
     "inference": {"errors", "project"},
     "grid": {"errors", "files", "project", "responses", "distributions", "items", "harness", "inference"},

@@ -17,7 +17,7 @@ GROUPS: dict[str, tuple[str, str]] = {
     "models": ("benchtrust.commands.models:app", "The model catalogue, and weights into the cache."),
     "data": (
         "benchtrust.commands.data:app",
-        "The pinned benchmark files: what is here, how to get the rest.",
+        "The pinned benchmark files: what is here, how to get the rest; subsets of items as files.",
     ),
     "grid": (
         "benchtrust.commands.grid:app",

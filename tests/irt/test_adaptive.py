@@ -253,6 +253,8 @@ def test_a_respondent_without_answers_is_asked_nothing(bank):
     [
         ({"length": 11}, SchemaError, "11 items from a pool of 10"),
         ({"length": 0}, SchemaError, "ask 1 to 10"),
+        ({"length": 2.5}, SchemaError, "2.5 items from a pool of 10: ask 1 to 10, an integer"),
+        ({"length": "3"}, SchemaError, "'3' items"),
         ({"start": np.nan}, SchemaError, "finite"),
         ({"stop_se": 0.0}, SchemaError, "above 0"),
         ({"method": "mpa"}, UnknownNameError, "map"),
@@ -264,9 +266,20 @@ def test_rules_that_cannot_be(bank, changes, error, says):
         adaptive_test(**{"matrix": made.matrix, "items": made.items, "length": 5} | changes)
 
 
+def test_there_is_no_ability_before_the_first_item(bank):
+    made = bank(1, 4, 10)
+    result = adaptive_test(made.matrix, made.items, np.int64(5))
+    assert (result.theta_after(5) == result.theta_after(9)).all()
+    for k in (0, -1):
+        with pytest.raises(SchemaError, match=f"after {k} items"):
+            result.theta_after(k)
+
+
 def test_answers_and_items_that_do_not_fit(bank):
     made = bank(1, 4, 10)
     cases = [
+        (made.matrix, made.items["a"], "Series"),
+        (made.matrix, [1, 2], "list"),
         (made.matrix.T, made.items, "transpose"),
         (made.matrix.T.rename_axis(index=None), made.items, "transpose"),
         (made.matrix * 0.5, made.items, "threshold"),

@@ -20,7 +20,7 @@ from benchtrust.irt import (
     savings,
     split_half_reliability,
 )
-from benchtrust.irt.agreement import ADAPTIVE
+from benchtrust.irt.agreement import ADAPTIVE, AIPW, FOLDS
 from benchtrust.irt.subsets import METHODS
 
 few = settings(max_examples=15, deadline=None)
@@ -60,7 +60,8 @@ def even(bank):
 def test_all_items_agree_with_themselves(even, curve_of):
     """The top does too, but for ties at its edge, which are broken apart in estimate and score."""
     n = even.matrix.shape[1]
-    found = curve_of(even, ["random", "stratified", "disco", "anchor_points"], [n], 6, 6, rng(1), top=2)
+    methods = ["random", "stratified", "disco", "anchor_points", "aipw"]
+    found = curve_of(even, methods, [n], 6, 6, rng(1), top=2)
     assert (found.pools["n_pool"] == n).all()
     assert found.table["agreement"].to_numpy() == pytest.approx(1)
     assert (found.table["top"] > 0.9).all()
@@ -100,6 +101,38 @@ def test_the_rows_of_a_split_are_those_of_doing_it_by_hand(bank, curve_of, map_b
     assert (split["k"], split["n_held_out"], split["n_no_answer"]) == (7, 8, 0)
 
 
+def test_aipw_is_that_of_the_package_on_a_sample_of_the_calibrated_items(bank, curve_of, map_by_newton):
+    made = bank(5, 30, 60)
+    held_out = np.isin(np.arange(30), rng(2).permutation(30)[:8])
+    train, test = made.matrix[~held_out], made.matrix[held_out]
+    pool = train.columns[train.mean() * (1 - train.mean()) >= 0.01]
+
+    def calibrate(train):
+        return replace(made, items=made.items.loc[pool[:-4]], abilities=made.abilities.loc[train.index])
+
+    split = curve_of(made, ["aipw"], [7], 1, 8, rng(2), calibrate=calibrate).splits.iloc[0]
+    items, answers = made.items.loc[pool[:-4]], test[pool[:-4]]
+    stream = rng(2)
+    stream.permutation(30)
+    stream = stream.spawn(1)[0].spawn(len(METHODS) + 1)[-1]
+    sample = irt.select_items(answers, 7, "random", rng=stream)
+    predictions = irt.cross_fitted(answers, sample, items, FOLDS, stream, map_by_newton)
+    guess = irt.aipw(answers, sample, predictions)["estimate"]
+    assert split["agreement"] == pytest.approx(spearmanr(guess, test.mean(axis=1)).statistic)
+
+
+def test_predictions_make_random_items_tell_more(bank, curve_of):
+    made = bank(29, 60, 300, spread=1.0)
+    error = curve_of(made, ["aipw", "random"], [40], 15, 15, rng(3)).table.set_index("method")["error"]
+    assert error["aipw"] < 0.9 * error["random"]
+
+
+def test_aipw_wants_all_answers(bank, curve_of):
+    made = bank(31, 20, 30, missing=0.2)
+    with pytest.raises(SchemaError, match="has no answer to the sampled item"):
+        curve_of(made, ["aipw"], [20], 2, 5, rng(1))
+
+
 @few
 @given(seeds, st.integers(1, 4))
 def test_the_top_is_the_mean_over_all_orders_of_the_ties(bank, curve_of, seed, top):
@@ -129,6 +162,35 @@ def test_intervals_are_those_of_nadeau_and_bengio(bank, curve_of):
             assert row[name] == pytest.approx(values.mean())
             assert row[f"{name}_low"] == pytest.approx(values.mean() - reach)
             assert row[f"{name}_high"] == pytest.approx(values.mean() + reach)
+
+
+def test_differences_pair_the_splits(bank, curve_of):
+    made = bank(7, 40, 50)
+    found = curve_of(made, ["random", "disco", "adaptive"], [1, 2, 10], 9, 10, rng(3))
+    lead = irt.differences(found, "random", [1, 10], level=0.9).set_index("method")
+    assert set(lead.index) == {"disco", "adaptive"}
+    wide = found.splits.set_index(["method", "split", "size"])["agreement"]
+    own = wide["disco"] - wide["random"]
+    values = own[own.index.get_level_values("size").isin([1, 10])].groupby("split").mean().dropna()
+    reach = t.ppf(0.95, len(values) - 1) * values.std() * np.sqrt(1 / len(values) + 10 / 30)
+    row = lead.loc["disco"]
+    assert row["n_splits"] == len(values)
+    assert [row["difference"], row["high"]] == pytest.approx([values.mean(), values.mean() + reach])
+    assert row["low"] == pytest.approx(values.mean() - reach)
+    with pytest.raises(SchemaError, match=r"Sizes \[3\]: give one or more of \[1, 2, 10\]"):
+        irt.differences(found, "random", [3])
+    with pytest.raises(UnknownNameError, match="Did you mean random"):
+        irt.differences(found, "randm", [2])
+
+
+def test_pools_tell_how_discrimination_varies(bank, curve_of):
+    made = bank(7, 40, 50)
+    pools = curve_of(made, ["random"], [2], 2, 10, rng(3)).pools
+    test = np.isin(np.arange(40), rng(3).permutation(40)[:10])
+    rate = made.matrix[~test].mean()
+    a = made.items.loc[rate * (1 - rate) >= 0.01, "a"]
+    assert pools.loc[0, ["n_training", "n_held_out", "n_calibrated"]].tolist() == [30, 10, len(a)]
+    assert pools.loc[0, "cv"] == pytest.approx(a.std() / a.mean())
 
 
 def test_splits_without_an_agreement_are_counted_and_enter_no_mean(even, curve_of):
@@ -194,10 +256,10 @@ def test_the_leak_changes_the_benchmark_too(bank, curve_of):
 
 def test_a_method_does_not_depend_on_the_others(bank, curve_of):
     made = bank(13, 20, 30)
-    names = [*METHODS, *ADAPTIVE]
+    names = [*METHODS, *ADAPTIVE, AIPW]
     together = curve_of(made, names, [2, 9], 3, 5, rng(8)).splits
     assert set(together["method"]) == set(names)
-    for method in ("random", "anchor_points", "adaptive", "marginal_fisher"):
+    for method in ("random", "anchor_points", "adaptive", "marginal_fisher", "aipw"):
         alone = curve_of(made, [method], [2, 9], 3, 5, rng(8)).splits
         own = together[together["method"] == method].reset_index(drop=True)
         pd.testing.assert_frame_equal(own, alone)

@@ -164,6 +164,18 @@ def test_predictions_are_chances_at_the_ability_of_the_other_folds(bank, map_by_
     pd.testing.assert_frame_equal(default, ours)
 
 
+def test_without_an_answer_in_other_folds_ability_is_the_prior_mean(bank, map_by_newton):
+    """One sampled item: the rest of its own fold is predicted from no answer, the other folds from one."""
+    made = bank(11, 4, 12)
+    found = cross_fitted(made.matrix, ["i3"], made.items, 3, rng(1), map_by_newton)
+    fold = rng(1).permutation(np.arange(12) % 3)
+    blind = fold == fold[3]
+    a, b = made.items.to_numpy().T
+    assert found.loc[:, blind].to_numpy() == pytest.approx(np.tile(1 / (1 + np.exp(a * b)), (4, 1))[:, blind])
+    theta = map_by_newton(made.matrix[["i3"]], made.items.loc[["i3"]]).to_numpy()[:, None]
+    assert found.loc[:, ~blind].to_numpy() == pytest.approx(irt.probability(theta, a, b)[:, ~blind])
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -193,6 +205,13 @@ def test_samples_that_are_none(bank):
     for matrix, sample, predicted, own, says in cases:
         with pytest.raises(SchemaError, match=says):
             aipw(matrix, sample, predicted, own)
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, np.nan])
+def test_a_confidence_that_is_no_share(bank, level):
+    made = bank(1, 4, 10)
+    with pytest.raises(SchemaError, match="such as 0"):
+        aipw(made.matrix, ["i1", "i3"], some_predictions(made.matrix), level=level)
 
 
 def test_folds_that_cannot_be(bank, map_by_newton):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy.stats import entropy
 
 from benchtrust import irt
-from benchtrust.errors import SchemaError, UnknownNameError
+from benchtrust.errors import SchemaError, UnknownNameError, UnnamedAxesWarning
 from benchtrust.irt import information, select_items, select_sizes, subset_scores
-from benchtrust.irt.subsets import METHODS, NESTED
+from benchtrust.irt.subsets import FISHER, METHODS, NESTED
 from benchtrust.items.sources import locate
 
 few = settings(max_examples=15, deadline=None)
@@ -106,6 +106,27 @@ def test_items_without_parameters_are_not_chosen(bank):
     found = select_items(made.matrix, 18, "marginal_fisher", part)
     assert found.n_pool == 18
     assert not {"i0", "i5"} & set(found.items)
+
+
+@few
+@given(seeds, st.sampled_from(FISHER), st.sampled_from([0.0, 1.0]))
+def test_a_model_without_answers_has_no_ability_and_plays_no_part(bank, seed, method, prior):
+    made = bank(seed, 8, 20)
+    alone = select_items(made.matrix, 6, method, made, prior_information=prior)
+    made.matrix.loc["silent"] = np.nan
+    made.abilities.loc["silent"] = np.nan
+    assert select_items(made.matrix, 6, method, made, prior_information=prior).items == alone.items
+
+
+def test_a_calibration_on_a_sparse_matrix_chooses_as_one_without_the_silent_model(bank):
+    made = bank(21, 30, 20)
+    full = irt.calibrate(made.matrix)
+    made.matrix.loc["silent"] = np.nan
+    sparse = irt.calibrate(made.matrix)
+    assert sparse.n_without_answers == 1
+    for method in FISHER:
+        found = [select_items(made.matrix, 5, method, own).items for own in (full, sparse)]
+        assert found[0] == found[1]
 
 
 @pytest.mark.external(ANSWERS, PUBLISHED)
@@ -325,11 +346,16 @@ def test_fisher_subsets_estimate_abilities_of_the_items_in_their_order(bank, map
     [
         ({"k": 21}, SchemaError, "21 items from a pool of 20"),
         ({"k": 0}, SchemaError, "choose 1 to 20"),
+        ({"k": 2.5}, SchemaError, "2.5 items from a pool of 20: choose 1 to 20, an integer"),
+        ({"k": "3"}, SchemaError, "'3' items"),
+        ({"prior_information": -1.0}, SchemaError, "0 or more"),
+        ({"prior_information": np.nan}, SchemaError, "finite"),
         ({"method": "marginal_fischer"}, UnknownNameError, "Did you mean marginal_fisher"),
         ({"method": "random"}, SchemaError, "rng=np.random.default_rng"),
         ({"method": "anchor_points"}, SchemaError, "rng=np.random.default_rng"),
         ({"method": "stratified"}, SchemaError, "rng=np.random.default_rng"),
         ({"calibration": None}, SchemaError, "give the calibration"),
+        ({"calibration": pd.DataFrame({"a": [1.0], "b": [0.0]})}, SchemaError, "give the calibration"),
     ],
 )
 def test_choices_that_cannot_be(bank, changes, error, says):
@@ -337,6 +363,39 @@ def test_choices_that_cannot_be(bank, changes, error, says):
     given_ = {"matrix": made.matrix, "k": 5, "method": "total_fisher", "calibration": made}
     with pytest.raises(error, match=says):
         select_items(**given_ | changes)
+
+
+def test_abilities_that_are_none(bank):
+    made = bank(1, 6, 20)
+    silent = type(made)(made.items, made.abilities * np.nan, made.matrix)
+    for method in FISHER:
+        with pytest.raises(SchemaError, match="None of 6 models has an ability"):
+            select_items(made.matrix, 5, method, silent)
+
+
+def test_no_sizes(bank):
+    made = bank(1, 6, 20)
+    for method in METHODS:
+        with pytest.raises(SchemaError, match="No number of items"):
+            select_sizes(made.matrix, [], method, made, rng())
+
+
+@pytest.mark.parametrize("method", ["anchor_points", "disco"])
+def test_two_models_cannot_be_compared(bank, method):
+    made = bank(1, 6, 20)
+    made.matrix.iloc[2:] = np.nan
+    with pytest.raises(SchemaError, match="2 model"):
+        select_items(made.matrix, 5, method, rng=rng())
+
+
+def test_a_swap_is_warned_of_where_no_label_could_show_it(bank):
+    made = bank(1, 6, 20)
+    unnamed = made.matrix.rename_axis(index=None, columns=None)
+    for method in set(METHODS) - set(FISHER):
+        with pytest.warns(UnnamedAxesWarning, match="6 rows are read as respondents"):
+            select_items(unnamed, 5, method, rng=rng())
+    with pytest.raises(SchemaError, match="transpose"):
+        select_items(unnamed.T, 5, "total_fisher", made)
 
 
 def test_answers_and_strata_that_do_not_fit(bank):
@@ -348,6 +407,8 @@ def test_answers_and_strata_that_do_not_fit(bank):
                 select_items(matrix, 5, method, made, rng())
     with pytest.raises(SchemaError, match="'i3' has no stratum"):
         select_items(made.matrix, 5, "stratified", rng=rng(), strata=strata.drop("i3"))
+    with pytest.raises(SchemaError, match="more than one stratum: 'i3'"):
+        select_items(made.matrix, 5, "stratified", rng=rng(), strata=pd.concat([strata, strata[["i3"]]]))
     with pytest.raises(SchemaError, match="2 items from 3 strata"):
         select_items(made.matrix, 2, "stratified", rng=rng(), strata=strata)
     found = select_items(made.matrix, 5, "total_fisher", made)

@@ -1,10 +1,13 @@
-"""Calibration: against girth, at the sizes of the paper and beyond, and how it grows. Run on one thread.
+"""Calibration: against girth and py-irt, at the paper's size and beyond, and its growth. Run on one thread.
 
 Compiled code is cached on disk; a small calibration first keeps its loading (or, once, compiling) out.
 """
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -16,6 +19,8 @@ from benchtrust.irt import calibrate, simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::benchtrust.errors.FewRespondentsWarning")
 GIGABYTE = 10**9
+PYIRT = os.environ.get("BENCHTRUST_PYIRT_PYTHON")
+EPOCHS = 1000
 SIZES = [(77, 50), (77, 200), (77, 800), (77, 3200), (300, 800), (1200, 800), (4800, 800), (1200, 50)]
 LARGE = """
 import resource, time
@@ -81,6 +86,33 @@ def test_77_by_5694_takes_less_than_one_and_a_half_seconds(cpu_seconds) -> None:
     seconds = median(own for own, _ in runs)
     print(f"77 × 5,694: {seconds:.2f} CPU-s, {runs[0][1].n_iterations} steps on {runs[0][1].n_nodes} nodes")
     assert seconds <= 1.5
+
+
+@pytest.mark.skipif(
+    not PYIRT,
+    reason="not measured: name a Python that has py-irt in BENCHTRUST_PYIRT_PYTHON (pip install py-irt)",
+)
+def test_77_by_5694_costs_a_fiftieth_of_pyirt_and_orders_no_worse(cpu_seconds, tmp_path: Path) -> None:
+    """The paper's 1,000 epochs, without py-irt's imports and reading; one run of it, some minutes."""
+    _, matrix = made(77, 5694)
+    lines = [{"subject_id": str(name), "responses": row.to_dict()} for name, row in matrix.iterrows()]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    peer = [PYIRT, Path(__file__).with_name("peer_pyirt.py"), path, str(EPOCHS)]
+    run = subprocess.run(peer, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    theirs = json.loads(run.stdout.splitlines()[-1])
+    runs = [cpu_seconds(calibrate, matrix) for _ in range(3)]
+    seconds = median(own for own, _ in runs)
+    ratio = theirs["seconds"] / seconds
+    print(f"77 × 5,694: py-irt {theirs['seconds']:.0f} s, here {seconds:.2f} s, {ratio:.0f}×")
+    score = matrix.mean(axis=1)
+    order = score.corr(runs[0][1].abilities["theta"], method="spearman")
+    abilities = pd.Series(theirs["abilities"]).loc[score.index.astype(str)].set_axis(score.index)
+    peer_order = score.corr(abilities, method="spearman")
+    print(f"Spearman of ability and score: py-irt {peer_order:.3f}, here {order:.3f}")
+    assert order >= peer_order - 0.01
+    assert ratio >= 50
 
 
 def test_1000_by_10000_with_gaps_stays_under_a_minute_and_two_gigabytes() -> None:

@@ -1,15 +1,33 @@
-"""``benchtrust data``: the pinned benchmark files."""
+"""``benchtrust data``: the pinned benchmark files, and subsets of items as files."""
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 app = typer.Typer(
-    no_args_is_help=True, help="The pinned benchmark files: what is here, and how to get the rest."
+    no_args_is_help=True,
+    help="The pinned benchmark files: what is here, and how to get the rest. Subsets of items as files.",
 )
 out = Console()
+err = Console(stderr=True)
+
+Matrix = Annotated[
+    str,
+    typer.Argument(
+        help="A published matrix, such as harmbench, or a file of models × items: JSON lines, CSV, Parquet."
+    ),
+]
+Threshold = Annotated[
+    float | None, typer.Option(help="Graded scores from here on are right; needed if there are any.")
+]
 
 
 @app.command("list")
@@ -51,3 +69,77 @@ def commit(
 
     for path in commit_kept(notebooks.resolve(notebook), profile):
         out.print(path, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def subset(
+    matrix: Matrix,
+    k: Annotated[int, typer.Option("--k", help="Number of items.")],
+    target: Annotated[Path, typer.Option("--out", help="CSV to write; one that is there is replaced.")],
+    method: Annotated[str, typer.Option(help="How to choose them.")] = "marginal_fisher",
+    threshold: Threshold = None,
+    seed: Annotated[int, typer.Option(help="Of methods that draw.")] = 0,
+) -> None:
+    """Choose k items, and write them with all that is needed to score another model on them.
+
+    Methods: marginal_fisher, total_fisher, marginal_fisher_quartiles, anchor_points, disco, random,
+    stratified. Score models on the file by: benchtrust data score.
+    """
+    import numpy as np
+
+    from benchtrust import irt
+    from benchtrust.files import replacing
+
+    answers = _answers(matrix, threshold)
+    with _warnings_said():
+        calibration = irt.calibrate(answers)
+    chosen = irt.select_items(answers, k, method, calibration, np.random.default_rng(seed))
+    table = irt.export_subset(answers, chosen, calibration)
+    with replacing(target) as scratch:
+        table.to_csv(scratch, index=False, lineterminator="\n")
+    out.print(
+        f"{k} of {chosen.n_pool} items by {chosen.method}, from {len(answers)} models on {answers.shape[1]} "
+        f"items ({len(calibration.set_aside)} not calibrated): {target}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def score(
+    file: Annotated[Path, typer.Argument(help="CSV of `benchtrust data subset`.")],
+    matrix: Matrix,
+    threshold: Threshold = None,
+) -> None:
+    """Score models on an exported subset, from its file and their answers alone: CSV, a row per model."""
+    import pandas as pd
+
+    from benchtrust.errors import DataFileError, SchemaError
+    from benchtrust.irt import score_exported
+
+    if not file.is_file():
+        raise DataFileError(f"No file {file}. Write one: benchtrust data subset MATRIX --k 20 --out {file}")
+    try:
+        table = pd.read_csv(file, dtype={"item": str})
+    except ValueError as error:
+        raise SchemaError(f"{file} cannot be read: {error}") from None
+    typer.echo(score_exported(_answers(matrix, threshold), table).to_csv(lineterminator="\n"), nl=False)
+
+
+def _answers(matrix: str, threshold: float | None) -> "pd.DataFrame":
+    from benchtrust.public import matrices
+    from benchtrust.responses import response_matrix
+
+    return response_matrix(matrices.load(matrix, threshold))
+
+
+@contextmanager
+def _warnings_said() -> Iterator[None]:
+    """Say warnings as messages, without the place in the code."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        err.print(str(warning.message), style="yellow", highlight=False, markup=False, soft_wrap=True)

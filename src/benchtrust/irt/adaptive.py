@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import pandas as pd
@@ -46,7 +47,14 @@ class AdaptiveTest:
     left_out: tuple[Hashable, ...]
 
     def theta_after(self, k: int) -> pd.Series:
-        """Ability after `k` items, or after the last one where a test stopped before; NaN if none was."""
+        """Ability after `k` items, or after the last one where a test stopped before; NaN if none was.
+
+        Raises
+        ------
+        SchemaError : k below 1.
+        """
+        if k < 1:
+            raise SchemaError(f"Ability after {k} items: ask for that after 1 or more.")
         return self.theta.loc[:, :k].ffill(axis=1).iloc[:, -1].rename("theta")
 
 
@@ -78,8 +86,8 @@ def adaptive_test(
 
     Raises
     ------
-    SchemaError : as `binary_matrix` and `item_parameters`; a length below 1 or beyond the pool, a start that
-        is not finite, a stop that is not positive.
+    SchemaError : as `binary_matrix` and `item_parameters`; a length that is no whole number from 1 to the
+        size of the pool, a start that is not finite, a stop that is not positive.
     UnknownNameError : no such method.
 
     Source: Fluid Benchmarking as in arXiv 2606.20626, algorithm 1; Lord (1980), chapter 10.
@@ -96,8 +104,10 @@ def adaptive_test(
 
 
 def _check_rules(length: int, n_items: int, start: float, stop_se: float | None) -> None:
-    if not 1 <= length <= n_items:
-        raise SchemaError(f"A test of {length} items from a pool of {n_items}: ask 1 to {n_items}.")
+    if not (isinstance(length, Integral) and 1 <= length <= n_items):
+        raise SchemaError(
+            f"A test of {length!r} items from a pool of {n_items}: ask 1 to {n_items}, an integer."
+        )
     if not np.isfinite(start):
         raise SchemaError(f"Starting ability {start}: give a finite number.")
     if stop_se is not None and not stop_se > 0:

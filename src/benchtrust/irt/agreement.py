@@ -8,6 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.adaptive import adaptive_test
+from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.curves import probability
 from benchtrust.irt.pool import binary_matrix
 from benchtrust.irt.subsets import (
@@ -16,12 +17,19 @@ from benchtrust.irt.subsets import (
     Calibrated,
     Estimate,
     map_ability,
+    select_items,
     select_sizes,
     subset_scores,
 )
 
 ADAPTIVE = ("adaptive", "adaptive_ml")
 """Adaptive tests, with abilities by MAP or by maximum likelihood."""
+
+AIPW = "aipw"
+"""Random items, from which `irt.aipw` estimates the score."""
+
+FOLDS = 5
+"""Parts that AIPW cuts the items into, to predict each from the others."""
 
 MIN_VARIANCE = 0.01
 """Items with p(1 - p) below this are not worth asking."""
@@ -42,7 +50,8 @@ class AgreementCurve:
         without an agreement, which enter no mean.
     splits : a row per split, method and size: k items used, agreement, top, error, n_held_out models,
         n_no_answer of them to which nothing that they answered was asked (they are left out there).
-    pools : a row per split: n_pool items after the filter, n_calibrated of them with parameters.
+    pools : a row per split: n_training models, n_held_out, n_pool items after the filter, n_calibrated of
+        them with parameters, and cv, the coefficient of variation of their discriminations.
     n_items : items of the benchmark.
     """
 
@@ -109,7 +118,8 @@ def agreement_curve(
     Parameters
     ----------
     matrix : answers, respondents × items, 1 right, 0 wrong, NaN = not asked.
-    methods : of `METHODS` and `ADAPTIVE`.
+    methods : of `METHODS` and `ADAPTIVE`, or `AIPW`, which draws from the calibrated items and wants all
+        answers of the held-out models to them.
     sizes : numbers of items, such as `geometric_sizes`.
     n_splits, n_held_out : random splits, and the models held out in each. Or leave both out and give
     families : respondent -> family; each family in turn is held out.
@@ -133,7 +143,7 @@ def agreement_curve(
     Source: arXiv 2606.20626, agreement; intervals by Nadeau & Bengio, Machine Learning 52 (2003) 239–281.
     """
     matrix = binary_matrix(matrix)
-    methods = [pick(name, (*METHODS, *ADAPTIVE), "method") for name in methods]
+    methods = [pick(name, (*METHODS, *ADAPTIVE, AIPW), "method") for name in methods]
     _check_sizes(sizes)
     held_out = _held_out(matrix.index, n_splits, n_held_out, rng, families)
     whole = matrix.loc[:, _varies(matrix)] if leak else matrix
@@ -141,16 +151,17 @@ def agreement_curve(
     for number, (test, stream) in enumerate(zip(held_out, rng.spawn(len(held_out)), strict=True)):
         split = _Split.of(whole, test, calibrate or _default_calibrate, leak)
         own = {"split": number}
-        pools.append(own | {"n_pool": len(split.pool), "n_calibrated": len(split.calibration.items)})
-        streams = dict(zip(METHODS, stream.spawn(len(METHODS)), strict=True))
+        pools.append(own | _pool(split))
+        drawing = (*METHODS, AIPW)
+        streams = dict(zip(drawing, stream.spawn(len(drawing)), strict=True))
         for method in methods:
             known = _estimates(
                 split, method, sizes, streams.get(method), prior_information, estimate or map_ability
             )
             rows += [own | {"method": method} | _measures(split, *one, top) for one in known]
     splits = pd.DataFrame(rows)
-    ratio = float(np.mean([test.sum() / (~test).sum() for test in held_out]))
-    return AgreementCurve(_summary(splits, ratio, level), splits, pd.DataFrame(pools), matrix.shape[1])
+    pools = pd.DataFrame(pools)
+    return AgreementCurve(_summary(splits, _ratio(pools), level), splits, pools, matrix.shape[1])
 
 
 def savings(curve: AgreementCurve, target: float = 0.9) -> pd.DataFrame:
@@ -178,6 +189,39 @@ def savings(curve: AgreementCurve, target: float = 0.9) -> pd.DataFrame:
     table = pd.DataFrame(rows).astype({"k_star": "Int64", "first_crossing": "Int64"})
     table.insert(2, "saved", 1 - table["k_star"] / curve.n_items)
     return table.assign(saved_at_first=1 - table["first_crossing"] / curve.n_items)
+
+
+def differences(
+    curve: AgreementCurve, baseline: str, sizes: Sequence[int], level: float = 0.95
+) -> pd.DataFrame:
+    """How much better than another method does each agree, split by split?
+
+    Parameters
+    ----------
+    curve : as of `agreement_curve`.
+    baseline : method to compare with.
+    sizes : sizes of the curve. In each split the mean over those at which both agreements are defined.
+    level : confidence of the intervals, as of the curve's own.
+
+    Returns
+    -------
+    A row per method: difference in agreement, low, high, and n_splits, those with any such size.
+
+    Raises
+    ------
+    SchemaError : a size that is not on the curve.
+    UnknownNameError : no such method.
+    """
+    known = curve.splits["size"].unique().tolist()
+    if not len(sizes) or not set(sizes) <= set(known):
+        raise SchemaError(f"Sizes {list(sizes)}: give one or more of {known}.")
+    asked = curve.splits[curve.splits["size"].isin(sizes)]
+    wide = asked.pivot(index=["split", "size"], columns="method", values="agreement")
+    own = pick(baseline, wide.columns, "method")
+    gaps = wide.sub(wide[own], axis=0).drop(columns=own).groupby("split").mean()
+    mean, reach = gaps.mean(), _reach(gaps.std(), gaps.count(), _ratio(curve.pools), level)
+    ends = {"difference": mean, "low": mean - reach, "high": mean + reach, "n_splits": gaps.count()}
+    return pd.DataFrame(ends).rename_axis("method").reset_index()
 
 
 def split_half_reliability(matrix: pd.DataFrame, rng: np.random.Generator, n_draws: int = 200) -> SplitHalf:
@@ -309,7 +353,7 @@ def _estimates(
 ) -> Iterator[tuple[int, int, pd.Series]]:
     """Size, items used, and the estimates of the held-out models."""
     items, abilities = split.calibration.items, split.calibration.abilities
-    n_pool = len(split.pool) if method not in (*FISHER, *ADAPTIVE) else len(items)
+    n_pool = len(items) if method in (*FISHER, *ADAPTIVE, AIPW) else len(split.pool)
     used = {size: min(size, n_pool) for size in sizes}
     if method in ADAPTIVE:
         kind = "map" if method == "adaptive" else "ml"
@@ -318,11 +362,23 @@ def _estimates(
         )
         yield from ((size, k, test.theta_after(k)) for size, k in used.items())
         return
+    if method == AIPW:
+        yield from ((size, k, _by_aipw(split, k, rng, estimate)) for size, k in used.items())
+        return
     chosen = select_sizes(
         split.train, sorted({*used.values()}), method, split.calibration, rng, prior_information
     )
     for size, k in used.items():
         yield size, k, subset_scores(split.test, chosen[k], items, estimate)
+
+
+def _by_aipw(split: _Split, k: int, rng: np.random.Generator, estimate: Estimate) -> pd.Series:
+    """Scores of the held-out models from k items drawn by lot."""
+    items = split.calibration.items
+    answers = split.test[items.index]
+    sample = select_items(answers, k, "random", rng=rng)
+    predictions = cross_fitted(answers, sample, items, min(FOLDS, len(items)), rng, estimate)
+    return aipw(answers, sample, predictions)["estimate"].rename("score")
 
 
 def _measures(split: _Split, size: int, k: int, estimate: pd.Series, top: int) -> dict[str, float]:
@@ -377,13 +433,36 @@ def _chance_of_top(values: np.ndarray, top: int) -> np.ndarray:
     return np.clip((top - ahead) / tied, 0, 1)
 
 
-def _summary(splits: pd.DataFrame, ratio: float, level: float) -> pd.DataFrame:
-    """Means over splits with their intervals."""
+def _pool(split: _Split) -> dict[str, float]:
+    a = split.calibration.items["a"]
+    return {
+        "n_training": len(split.train),
+        "n_held_out": len(split.test),
+        "n_pool": len(split.pool),
+        "n_calibrated": len(a),
+        "cv": a.std() / a.mean(),
+    }
+
+
+def _ratio(pools: pd.DataFrame) -> float:
+    """Models held out for each one trained on, mean over splits."""
+    return float((pools["n_held_out"] / pools["n_training"]).mean())
+
+
+def _reach(
+    spread: pd.Series | pd.DataFrame, n: pd.Series | pd.DataFrame, ratio: float, level: float
+) -> pd.Series | pd.DataFrame:
+    """Half of the interval of Nadeau & Bengio, from standard deviations over n splits."""
     from scipy.stats import t
 
+    return spread * np.sqrt(1 / n + ratio) * t.ppf((1 + level) / 2, (n - 1).clip(lower=1))
+
+
+def _summary(splits: pd.DataFrame, ratio: float, level: float) -> pd.DataFrame:
+    """Means over splits with their intervals."""
     groups = splits.groupby(["method", "size"], sort=False)
     mean, n = groups[[*MEASURES]].mean(), groups[[*MEASURES]].count()
-    reach = groups[[*MEASURES]].std() * np.sqrt(1 / n + ratio) * t.ppf((1 + level) / 2, (n - 1).clip(lower=1))
+    reach = _reach(groups[[*MEASURES]].std(), n, ratio, level)
     ends = {}
     for name in MEASURES:
         ends |= {name: mean[name], f"{name}_low": mean[name] - reach[name]}

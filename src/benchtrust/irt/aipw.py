@@ -44,13 +44,15 @@ def aipw(
     ------
     SchemaError : as `binary_matrix`; a selection that is not random; a sampled item without an answer; a
         prediction that is missing or outside [0, 1]; an item without a stratum, or a stratum without a
-        sampled item.
+        sampled item; a level outside (0, 1).
 
     Source: Robins, Rotnitzky & Zhao (1994); the difference estimator of Särndal, Swensson & Wretman (1992),
     chapter 6.
     """
     from scipy.stats import t
 
+    if not 0 < level < 1:
+        raise SchemaError(f"Confidence {level}: give a share between 0 and 1, such as 0.95.")
     strata = _strata(sample, predictions, strata)
     items = list(sample.items if isinstance(sample, Selection) else sample)
     answers = _sampled_answers(matrix, items, predictions)
@@ -77,6 +79,8 @@ def cross_fitted(
     estimate: Estimate | None = None,
 ) -> pd.DataFrame:
     """Predict every item of a benchmark from the ability shown on the sampled items of other folds.
+
+    Where the other folds hold no sampled item, ability is 0, the mean of its prior.
 
     Parameters
     ----------
@@ -108,7 +112,9 @@ def cross_fitted(
     chances = np.empty((len(answers), len(items)))
     for own in range(n_folds):
         others = answers.loc[:, fold_of_sampled != own]
-        theta = (estimate or map_ability)(others, parameters.loc[others.columns])
+        theta = pd.Series(0.0, answers.index)
+        if others.shape[1]:
+            theta = (estimate or map_ability)(others, parameters.loc[others.columns])
         a, b = parameters.to_numpy()[fold == own].T
         chances[:, fold == own] = probability(theta.to_numpy()[:, None], a, b)
     return pd.DataFrame(chances, answers.index, items.index)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import FewRespondentsWarning, NotConvergedWarning, SchemaError, UnnamedAxesWarning
+from benchtrust.errors import FewRespondentsWarning, NotConvergedWarning, SchemaError
 from benchtrust.irt import estimation
 from benchtrust.irt.ability import ability
 from benchtrust.irt.estimation import FLAT, Answers, Priors
-from benchtrust.irt.matrix import checked, holds, shown
+from benchtrust.irt.matrix import checked, shown, warn_unnamed
 from benchtrust.irt.standard_errors import standard_errors
 
 DEFAULT_PRIORS = Priors()
@@ -81,8 +81,7 @@ def calibrate(
     Source: Bock & Aitkin (1981); Mislevy (1986); standard errors by Louis (1982), see `standard_errors`.
     """
     table = checked(matrix)
-    if not holds(matrix.index) and not holds(matrix.columns):
-        _warn_unnamed(matrix.shape)
+    warn_unnamed(matrix)
     reasons = _degenerate(table)
     usable, set_aside = table.loc[:, reasons == ""], reasons[reasons != ""]
     values = usable.to_numpy()
@@ -135,15 +134,6 @@ def _check_size(usable: pd.DataFrame, set_aside: pd.Series, n_respondents: int) 
             FewRespondentsWarning,
             stacklevel=3,
         )
-
-
-def _warn_unnamed(shape: tuple[int, int]) -> None:
-    warnings.warn(
-        f"The {shape[0]} rows are read as respondents and the {shape[1]} columns as items; name the axes to "
-        "have this checked: matrix.rename_axis(index='respondent', columns='item').",
-        UnnamedAxesWarning,
-        stacklevel=3,
-    )
 
 
 def _warn_not_converged(n_iterations: int, priors: Priors | None) -> None:

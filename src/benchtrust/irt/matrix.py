@@ -1,11 +1,12 @@
 """What item response models read: answers, respondents × items, and the parameters of items."""
 
+import warnings
 from collections.abc import Hashable, Iterable
 
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import SchemaError, fold
+from benchtrust.errors import SchemaError, UnnamedAxesWarning, fold
 
 RESPONDENT_NAMES = ("respondent", "model", "person", "subject", "examinee", "student", "participant", "user")
 ITEM_NAMES = ("item", "question")
@@ -57,8 +58,13 @@ def parameters_of(items: pd.DataFrame) -> pd.DataFrame:
 
     Raises
     ------
-    SchemaError : a missing column, labels that occur twice, a ≤ 0, or a value that is not finite.
+    SchemaError : not a frame, a missing column, labels that occur twice, a ≤ 0, or a value that is not
+        finite.
     """
+    if not isinstance(items, pd.DataFrame):
+        raise SchemaError(
+            f"Items came as {type(items).__name__}: give a frame, a row per item, with a and b."
+        )
     missing = [name for name in ("a", "b") if name not in items]
     if missing:
         raise SchemaError(
@@ -68,8 +74,10 @@ def parameters_of(items: pd.DataFrame) -> pd.DataFrame:
         twice = items.index[items.index.duplicated()].unique()
         raise SchemaError(f"Items that occur more than once: {shown(twice)}. Of two rows keep one.")
     parameters = items[["a", "b"]].astype("float64")
-    bad = parameters[~np.isfinite(parameters).all(axis=1) | (parameters["a"] <= 0)]
-    if len(bad):
+    values = parameters.to_numpy()
+    wrong = ~np.isfinite(values).all(axis=1) | (values[:, 0] <= 0)
+    if wrong.any():
+        bad = parameters[wrong]
         a, b = bad.iloc[0]
         raise SchemaError(
             f"Items without finite b and a > 0: {shown(bad.index)}; the first has a = {a:g}, b = {b:g}. "
@@ -91,6 +99,19 @@ def holds(labels: pd.Index) -> str:
     kinds = {"respondents": RESPONDENT_NAMES, "items": ITEM_NAMES}
     found = [kind for kind, names in kinds.items() if any(word.startswith(names) for word in words)]
     return found[0] if len(found) == 1 else ""
+
+
+def warn_unnamed(matrix: pd.DataFrame) -> None:
+    """Warn that a swap of rows and columns would go unseen, if no axis says what it holds."""
+    if holds(matrix.index) or holds(matrix.columns):
+        return
+    rows, columns = matrix.shape
+    warnings.warn(
+        f"The {rows} rows are read as respondents and the {columns} columns as items; name the axes to have "
+        "this checked: matrix.rename_axis(index='respondent', columns='item').",
+        UnnamedAxesWarning,
+        stacklevel=3,
+    )
 
 
 def _numbers(matrix: pd.DataFrame) -> np.ndarray:

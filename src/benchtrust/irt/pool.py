@@ -28,7 +28,8 @@ def item_parameters(items: pd.DataFrame, matrix: pd.DataFrame) -> pd.DataFrame:
     """
     parameters = parameters_of(items)
     strange = items.index.difference(matrix.columns, sort=False)
-    if strange.isin(matrix.index).any():
+    rows = set(matrix.index)
+    if any(item in rows for item in strange):
         raise SchemaError(f"Item {strange[0]!r} is a row: transpose the matrix, respondents are its rows.")
     if len(strange):
         raise SchemaError(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numba import njit
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.curves import information
+from benchtrust.irt.matrix import shown, warn_unnamed
 from benchtrust.irt.medoids import k_medoids
 from benchtrust.irt.pool import binary_matrix, item_parameters
 
@@ -29,6 +31,7 @@ FLOOR = 1e-12
 """Least test information in the paper's form of marginal Fisher."""
 
 _QUARTILES = 4
+_LEAST = 3
 
 Estimate = Callable[[pd.DataFrame, pd.DataFrame], pd.Series]
 """From answers (respondents × items) and item parameters to abilities."""
@@ -96,7 +99,7 @@ def select_items(
     matrix : answers of the models to select on, respondents × items, 1 right, 0 wrong, NaN = not asked.
     k : number of items.
     calibration : of these models, for the Fisher methods: `items` (a, b) and `abilities` (theta). Items
-        without parameters are not chosen.
+        without parameters are not chosen; models without an ability (NaN, of no answers) play no part.
     rng : source of the draws, for ``anchor_points``, ``random`` and ``stratified``.
     prior_information : the 1 in marginal Fisher. 0 gives the paper's form, Σ_m 1/√max(TIF_m, 1e-12), which
         is not concave, so that every item is looked at in each step.
@@ -105,9 +108,14 @@ def select_items(
 
     Raises
     ------
-    SchemaError : as `binary_matrix` and `item_parameters`; k below 1 or beyond the pool; no calibration, rng
-        or stratum where one is needed.
+    SchemaError : as `binary_matrix` and `item_parameters`; k that is no whole number from 1 to the size of
+        the pool; no calibration, rng or stratum where one is needed; a calibration without any ability;
+        prior information below 0; fewer than 3 models with answers for ``anchor_points`` or ``disco``.
     UnknownNameError : no such method.
+
+    Warns
+    -----
+    UnnamedAxesWarning : no axis says what it holds, and no item parameters show a swap.
 
     Source: arXiv 2606.20626; for anchor points after Vivek et al., arXiv 2309.08638; for DISCO after
     Rubinstein et al., arXiv 2510.07959.
@@ -125,14 +133,20 @@ def select_sizes(
     strata: pd.Series | None = None,
 ) -> dict[int, Selection]:
     """Choose subsets of several sizes: as `select_items`, with what they share computed once."""
-    matrix = binary_matrix(matrix)
     method = pick(method, METHODS, "method")
+    table = binary_matrix(matrix)
+    if method not in FISHER:
+        warn_unnamed(matrix)
+    matrix = table
     if rng is None and method in ("anchor_points", *RANDOM):
         raise SchemaError(f"Method {method!r} draws: give rng=np.random.default_rng(seed).")
     if method in FISHER:
+        _check_prior(prior_information)
         parameters, abilities = _calibrated(calibration, matrix, method)
         matrix = matrix[parameters.index]
     _check_sizes(sizes, matrix.shape[1])
+    if method in ("anchor_points", "disco"):
+        _check_models(matrix, method)
     if method == "anchor_points":
         distance = _distance(matrix.to_numpy())
         return {k: _anchor_points(distance, matrix.columns, k, rng) for k in sizes}
@@ -178,9 +192,10 @@ def subset_scores(
         raise SchemaError(f"{len(absent)} items of the subset are not in the matrix, such as {absent[0]!r}.")
     answers = binary_matrix(matrix[chosen])
     if selection.method not in FISHER:
-        weights = answers.notna() * selection.weights
-        total = weights.sum(axis=1)
-        return ((answers * weights).sum(axis=1) / total.where(total > 0)).rename("score")
+        values = answers.to_numpy()
+        total = np.where(np.isnan(values), 0.0, selection.weights).sum(axis=1)
+        right = np.nansum(values * selection.weights, axis=1)
+        return pd.Series(right / np.where(total > 0, total, np.nan), answers.index, name="score")
     if items is None:
         raise SchemaError(f"Method {selection.method!r} estimates abilities: give the item parameters.")
     return (estimate or map_ability)(answers, item_parameters(items.loc[chosen], answers)).rename("theta")
@@ -194,20 +209,35 @@ def map_ability(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.Series:
 
 
 def _check_sizes(sizes: Sequence[int], n_pool: int) -> None:
-    bad = [k for k in sizes if not 1 <= k <= n_pool]
-    if bad:
-        raise SchemaError(f"{bad[0]} items from a pool of {n_pool}: choose 1 to {n_pool}.")
+    bad = [k for k in sizes if not (isinstance(k, Integral) and 1 <= k <= n_pool)]
+    if bad or not len(sizes):
+        found = f"{bad[0]!r} items" if bad else "No number of items"
+        raise SchemaError(f"{found} from a pool of {n_pool}: choose 1 to {n_pool}, an integer.")
+
+
+def _check_prior(information: float) -> None:
+    if not 0 <= information < np.inf:
+        raise SchemaError(f"Prior information {information}: give a finite number, 0 or more.")
+
+
+def _check_models(matrix: pd.DataFrame, method: str) -> None:
+    n_models = int(matrix.notna().any(axis=1).sum())
+    if n_models < _LEAST:
+        raise SchemaError(f"{n_models} model(s) with answers: {method!r} compares {_LEAST} at the least.")
 
 
 def _calibrated(
     calibration: Calibrated | None, matrix: pd.DataFrame, method: str
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Checked parameters of the items, and the abilities."""
-    if calibration is None:
-        raise SchemaError(f"Method {method!r} reads item parameters: give the calibration.")
-    return item_parameters(calibration.items, matrix), calibration.abilities["theta"].to_numpy(
-        dtype="float64"
-    )
+    """Checked parameters of the items, and the abilities of the models that have one."""
+    if not hasattr(calibration, "abilities"):
+        raise SchemaError(f"Method {method!r} reads item parameters and abilities: give the calibration.")
+    parameters = item_parameters(calibration.items, matrix)
+    abilities = calibration.abilities["theta"].to_numpy(dtype="float64")
+    known = abilities[~np.isnan(abilities)]
+    if not len(known):
+        raise SchemaError(f"None of {len(abilities)} models has an ability: method {method!r} needs some.")
+    return parameters, known
 
 
 def _equal(method: str, items: pd.Index, n_pool: int) -> Selection:
@@ -343,8 +373,13 @@ def strata_of(items: pd.Index, strata: pd.Series) -> pd.Series:
 
     Raises
     ------
-    SchemaError : an item without one.
+    SchemaError : an item without one, or with more than one.
     """
+    twice = strata.index[strata.index.duplicated()]
+    if len(twice):
+        raise SchemaError(
+            f"Items with more than one stratum: {shown(twice.unique())}. Name one for each item."
+        )
     own = strata.reindex(items)
     if own.isna().any():
         raise SchemaError(f"Item {own.index[own.isna()][0]!r} has no stratum: name one for each item.")

@@ -1,4 +1,4 @@
-"""Figures of the part on efficiency."""
+"""Figures of the pages on calibration and saturation."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -1,0 +1,1 @@
+"""Figures of the part on efficiency, a module a topic."""
