@@ -48,7 +48,7 @@ def agreement_curves(
     ----------
     curves : columns benchmark, method, size, agreement, agreement_low, agreement_high. The band of the first
         method of a row is drawn.
-    limits : benchmark → agreement of the whole benchmark with itself.
+    limits : benchmark → reliability of the whole by its split halves.
     groups : methods of each row.
     target : agreement to reach.
     """
@@ -60,8 +60,8 @@ def agreement_curves(
         for ax, (benchmark, limit) in zip(row, limits.items(), strict=True):
             own = curves[curves["benchmark"] == benchmark]
             _method_lines(ax, own, ["random", *methods], "agreement", methods[:1])
-            ax.axhline(target, color=INK, linewidth=0.9)
-            ax.axhline(limit, color=INK, linewidth=1.2, linestyle=":")
+            ax.axhline(target, color=INK, linewidth=0.9, label="target")
+            ax.axhline(limit, color=INK, linewidth=1.2, linestyle=":", label="split halves")
             ax.set(xscale="log", ylim=(0, 1.03))
         row[0].set_ylabel("agreement, Spearman's ρ")
     for ax, benchmark in zip(axes[0], limits, strict=True):
@@ -88,7 +88,7 @@ def error_curves(curves: "pd.DataFrame", methods: Sequence[str]) -> "Figure":
         _method_lines(ax, curves[curves["benchmark"] == benchmark], methods, "error", methods[:1])
         ax.set_title(benchmark, fontsize=10.5)
         ax.set(xscale="log")
-    axes[0, 0].set(ylabel="mean absolute error of the score", ylim=(0, None))
+    axes[0, 0].set(ylabel="mean absolute error", ylim=(0, None))
     _items_axis(axes[0])
     _legend(fig, axes[0, :1])
     return fig
@@ -132,7 +132,7 @@ def _method_lines(
 
 def _items_axis(axes: np.ndarray) -> None:
     for ax in axes:
-        ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+        ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"], fontsize=9)
         ax.minorticks_off()
         ax.set_xlim(0.9, 1.15 * ax.dataLim.x1)
         ax.set_xlabel("items asked")
