@@ -63,7 +63,7 @@ def agreement_curves(
             ax.axhline(target, color=INK, linewidth=0.9, label="target")
             ax.axhline(limit, color=INK, linewidth=1.2, linestyle=":", label="split halves")
             ax.set(xscale="log", ylim=(0, 1.03))
-        row[0].set_ylabel("agreement, Spearman's ρ")
+        row[0].set_ylabel("agreement (ρ)")
     for ax, benchmark in zip(axes[0], limits, strict=True):
         ax.set_title(benchmark, fontsize=10.5)
     _items_axis(axes[-1])
@@ -108,12 +108,16 @@ def spread_savings(simulated: "pd.DataFrame", measured: "pd.DataFrame") -> "Figu
     for method, own in simulated.groupby("method", sort=False):
         look = method_look(method)
         ax.plot(own["cv"], own["saved"], label=f"{METHODS[method]}, simulated", **look)
+    highest = measured["saved_low"].idxmax()
     for one in measured.itertuples():
         ax.plot([one.cv] * 2, [one.saved_low, one.saved_high], color=INK, linewidth=1)
         ax.plot(one.cv, one.saved, "o", color=INK, markersize=6)
-        ax.annotate(one.benchmark, (one.cv, one.saved), xytext=(6, 5), textcoords="offset points", fontsize=9)
+        above = one.Index == highest
+        end, offset, va = (one.saved_high, 5, "bottom") if above else (one.saved_low, -4, "top")
+        place = {"xytext": (0, offset), "textcoords": "offset points", "ha": "center", "va": va}
+        ax.annotate(one.benchmark, (one.cv, end), fontsize=9, **place)
     ax.set(xlabel="coefficient of variation of the discriminations", ylabel="share of items saved")
-    ax.set_ylim(-0.03, 1.03)
+    ax.set_ylim(min(measured["saved_low"].min(), simulated["saved"].min()) - 0.06, 1.11)
     ax.legend(loc="lower right")
     simulated_tag(ax, "lines simulated, points measured")
     return fig
