@@ -12,6 +12,7 @@ from benchtrust.harmony.nulls import (
     sensitivity,
 )
 from benchtrust.harmony.partitions import Partition, partition
+from benchtrust.harmony.plane import Heterogeneity, harmony_by_model, heterogeneity, plane, resampled_mean
 from benchtrust.harmony.rebalancing import (
     Association,
     Rebalanced,
@@ -42,6 +43,7 @@ __all__ = [
     "Harmony",
     "HarmonyInterval",
     "HarmonyNull",
+    "Heterogeneity",
     "Partition",
     "Rebalanced",
     "Similarity",
@@ -53,16 +55,20 @@ __all__ = [
     "divergences",
     "given_similarity",
     "harmony",
+    "harmony_by_model",
     "harmony_interval",
     "harmony_null",
+    "heterogeneity",
     "letters",
     "partition",
     "partition_stability",
+    "plane",
     "pooled_similarity",
     "predictive_similarity",
     "prune",
     "rebalance",
     "rebalance_benchmarks",
+    "resampled_mean",
     "sensitivity",
     "shift_association",
     "sorted_profile",
