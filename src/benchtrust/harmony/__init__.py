@@ -1,5 +1,6 @@
 """Does the average stand for its parts? HARMONY (arXiv 2509.25671)."""
 
+from benchtrust.harmony.disclosure import disclosure
 from benchtrust.harmony.index import ClusterScores, Harmony, cluster_scores, harmony
 from benchtrust.harmony.nulls import (
     HarmonyInterval,
@@ -52,6 +53,7 @@ __all__ = [
     "bias_curve",
     "cluster_scores",
     "cross_fitted",
+    "disclosure",
     "divergences",
     "given_similarity",
     "harmony",
