@@ -97,7 +97,7 @@ def mean_variance(table: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
         )
         ax.plot([x, x], [row["mean_low"], row["mean_high"]], color=color, linewidth=1, alpha=0.6)
         ax.plot(x, y, "o", color=color, markersize=8, markerfacecolor=color if settled else PAPER)
-        ends[titles[row["benchmark"]]] = (x, y, color)
+        ends[titles[row["benchmark"]]] = (max(row["variance_high"], _LEAST), y, color)
     ax.axhline(table["mean"].median(), color=MUTED, linestyle=_DASHED, linewidth=1.2, zorder=1)
     ax.axvline(
         max(table["variance"].median(), _LEAST), color=MUTED, linestyle=_DASHED, linewidth=1.2, zorder=1
@@ -108,7 +108,7 @@ def mean_variance(table: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
 
 
 def _name_points(ax, ends: Mapping[str, tuple[float, float, str]]) -> None:
-    """Names in a column at the right, each tied to its point."""
+    """Each name beside its point or at the end of its line, tied to it."""
     label_lines(
         ax,
         {name: (x, y) for name, (x, y, _) in ends.items()},
