@@ -15,7 +15,8 @@ from benchtrust.harmony import (
     harmony_null,
     heterogeneity,
     plane,
-    resampled_mean,
+    resampled,
+    standard_errors,
 )
 
 TREATED = [(4, 119), (6, 300), (3, 228), (62, 13536), (33, 5036), (180, 1361), (8, 2537), (505, 87886)]
@@ -57,23 +58,34 @@ def test_a_model_has_the_h_and_nulls_of_its_own_items():
     assert table.loc["model 2", "mean"] == scores.iloc[2].mean()
 
 
-def test_means_drawn_again_spread_as_the_interval_of_one_model_does():
+def test_draws_are_those_of_the_interval_of_one_model():
     labels, scores = frames(np.random.default_rng(4), [(0.9, 0.4)])
-    alone = harmony_interval(
-        scores.iloc[0], labels.iloc[0].to_numpy().astype(int), 0.3, 4000, np.random.default_rng(5)
-    )
-    drawn = resampled_mean(labels, scores, 0.3, 4000, np.random.default_rng(6))
+    own = labels.iloc[0].to_numpy().astype(int)
+    alone = harmony_interval(scores.iloc[0], own, 0.3, 4000, np.random.default_rng(5))
+    drawn = resampled(labels, scores, 0.3, 4000, np.random.default_rng(6))["model 0"]
     assert drawn.std() == pytest.approx(alone.draws.std(), rel=0.08)
     assert drawn.mean() == pytest.approx(alone.draws.mean(), abs=0.01)
 
 
 def test_items_are_drawn_for_all_models_at_once():
-    """Equal models: the mean of two spreads as one, not by √2 less."""
     labels, scores = frames(np.random.default_rng(7), [(0.9, 0.4)])
     twice = [pd.concat([frame, frame.set_axis(["copy"])]) for frame in (labels, scores)]
-    one = resampled_mean(labels, scores, 0.3, 3000, np.random.default_rng(8))
-    two = resampled_mean(*twice, 0.3, 3000, np.random.default_rng(8))
-    np.testing.assert_allclose(one, two)
+    drawn = resampled(*twice, 0.3, 300, np.random.default_rng(8))
+    np.testing.assert_array_equal(drawn["copy"], drawn["model 0"])
+
+
+def test_errors_count_noise_that_models_share_once():
+    """H = truth + item noise common to all (sd .03) + model and item noise of each (sd .05 in all)."""
+    rng = np.random.default_rng(14)
+    n, m, apart = 200, 4, 0.02
+    common, each = 0.03 * rng.standard_normal(n), 0.05 * rng.standard_normal((n, m))
+    table = plane(rows({str(i): list(0.5 + common[i] + each[i]) for i in range(n)}))
+    noise = 0.03 * rng.standard_normal((1000, 1)) + apart * rng.standard_normal((1000, m))
+    errors = standard_errors(table, dict.fromkeys(table["benchmark"], pd.DataFrame(0.5 + noise)))
+    assert errors[0] == pytest.approx(np.sqrt(0.03**2 + 0.05**2 / m), rel=0.05)
+    assert table["mean"].std() == pytest.approx(errors[0], rel=0.12)
+    with pytest.raises(SchemaError, match="fewer than two models"):
+        standard_errors(plane(rows({"a": [0.2, 0.4], "b": [0.3]})), {})
 
 
 def rows(values: dict[str, list[float]]) -> pd.DataFrame:
@@ -150,6 +162,13 @@ def test_noise_alone_is_no_spread():
     assert (equal.sd, equal.high, equal.p) == (0.0, 0.0, 1.0)
 
 
+def test_errors_that_are_too_large_leave_room_for_a_spread():
+    """Q far below what the errors would give: no spread is shown, and none is excluded."""
+    found = heterogeneity(0.5 + 0.001 * np.arange(9), np.full(9, 0.5))
+    assert (found.sd, found.low) == (0.0, 0.0)
+    assert 0.001 < found.high < 0.02
+
+
 def test_equal_errors_give_the_usual_interval():
     """With one error s, the interval of s² + τ² is that of a variance."""
     values, df = np.array([0.1, 0.5, 0.9, 0.2, 0.7]), 4
@@ -176,6 +195,6 @@ def test_frames_that_do_not_fit_are_refused():
     with pytest.raises(SchemaError, match="no item"):
         harmony_by_model(labels.mul([np.nan, 1.0], axis=0), scores, 0.1, 10, rng)
     with pytest.raises(SchemaError, match="no H"):
-        resampled_mean(labels * 0, scores, 0.1, 10, rng)
+        resampled(labels * 0, scores, 0.1, 10, rng)
     with pytest.raises(SchemaError, match="level"):
         plane(rows({"a": [0.1, 0.2]}), 1.0)

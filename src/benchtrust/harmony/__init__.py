@@ -13,7 +13,14 @@ from benchtrust.harmony.nulls import (
     sensitivity,
 )
 from benchtrust.harmony.partitions import Partition, partition
-from benchtrust.harmony.plane import Heterogeneity, harmony_by_model, heterogeneity, plane, resampled_mean
+from benchtrust.harmony.plane import (
+    Heterogeneity,
+    harmony_by_model,
+    heterogeneity,
+    plane,
+    resampled,
+    standard_errors,
+)
 from benchtrust.harmony.rebalancing import (
     Association,
     Rebalanced,
@@ -70,10 +77,11 @@ __all__ = [
     "prune",
     "rebalance",
     "rebalance_benchmarks",
-    "resampled_mean",
+    "resampled",
     "sensitivity",
     "shift_association",
     "sorted_profile",
+    "standard_errors",
     "truncation",
     "vocabulary",
 ]

@@ -1,5 +1,6 @@
 """The mean-variance plane: how even benchmarks are, and how far models agree about it (arXiv 2509.25671)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,10 +67,10 @@ def harmony_by_model(
     )
 
 
-def resampled_mean(
+def resampled(
     labels: pd.DataFrame, scores: pd.DataFrame, bandwidth: float, n_draws: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Mean H over the models that have a partition, items drawn again with replacement, the same for all.
+) -> pd.DataFrame:
+    """H of the models that have a partition, items drawn again with replacement, the same for all models.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ def resampled_mean(
 
     Returns
     -------
-    (n_draws,) means of H. A draw adds noise to the clusters' accuracies, so the draws lie lower than H where
-    H is near its value at uniform accuracy: their spread is what they are for.
+    (n_draws, models) H. A draw adds noise to the clusters' accuracies, so draws lie lower than H where H is
+    near its value at uniform accuracy: their spread is what they are for.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def resampled_mean(
     _check_frames(labels, scores)
     n = labels.shape[1]
     counts = rng.multinomial(n, np.full(n, 1 / n), size=n_draws).astype("float64")
-    drawn = []
+    drawn = {}
     for model in labels.index[labels.nunique(axis=1) > 1]:
         asked = (labels.loc[model].notna() & scores.loc[model].notna()).to_numpy()
         own = labels.loc[model].to_numpy()[asked].astype(int)
@@ -98,10 +99,40 @@ def resampled_mean(
         sizes = counts[:, asked] @ member
         right = counts[:, asked] @ (member * scores.loc[model].to_numpy(dtype="float64")[asked, None])
         weights = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
-        drawn.append(entropy(masses(right / np.maximum(sizes, 1), weights, bandwidth)))
+        drawn[model] = entropy(masses(right / np.maximum(sizes, 1), weights, bandwidth))
     if not drawn:
         raise SchemaError("No model has a partition of this benchmark: there is no H to average.")
-    return np.mean(drawn, axis=0)
+    return pd.DataFrame(drawn)
+
+
+def standard_errors(table: pd.DataFrame, draws: Mapping[str, pd.DataFrame]) -> np.ndarray:
+    """Standard error of each benchmark's mean H, for other models and other items.
+
+    The variance of H over models, pooled over the benchmarks, holds what models and their own noise of items
+    add to a mean of M models: its M-th part. The noise of items that the models share does not show there; it
+    is the variance of the mean over the draws, less the M-th part of what they draw apart from each other.
+
+    Parameters
+    ----------
+    table : of `plane`.
+    draws : of `resampled`, for each benchmark.
+
+    Returns
+    -------
+    (benchmarks,) standard errors, in the order of the table.
+
+    Raises
+    ------
+    SchemaError : a benchmark with H of fewer than two models.
+
+    Source: the book, "The mean–variance plane".
+    """
+    if (table["models"] < 2).any():
+        name = table.loc[table["models"].idxmin(), "benchmark"]
+        raise SchemaError(f"{name} has H of fewer than two models: leave it out, or give more models.")
+    pooled = np.average(table["variance"], weights=table["models"] - 1)
+    shared = [_shared_variance(draws[name]) for name in table["benchmark"]]
+    return np.sqrt(pooled / table["models"] + shared).to_numpy()
 
 
 def plane(models: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
@@ -148,6 +179,9 @@ def heterogeneity(values: np.ndarray, errors: np.ndarray, level: float = 0.95) -
     values, errors : (n,) independent estimates and their standard errors, > 0.
     level : of the interval, in (0, 1).
 
+    If Q is below even its lower quantile, no variance fits. Then the errors are too large, and for the upper
+    end they are scaled so that Q is as expected.
+
     Raises
     ------
     SchemaError : fewer than three estimates, missing ones, errors that are not positive, or a level outside
@@ -164,8 +198,10 @@ def heterogeneity(values: np.ndarray, errors: np.ndarray, level: float = 0.95) -
         raise SchemaError("Standard errors must be positive, and the level must lie between 0 and 1.")
     df = len(values) - 1
     ends = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], df)
-    low, sd, high = (_spread_at(values, errors, q) for q in (ends[0], df, ends[1]))
     q = _cochran(0.0, values, errors)
+    scale = np.sqrt(q / df) if 0 < q < ends[1] else 1.0
+    low, sd = (_spread_at(values, errors, bound) for bound in (ends[0], df))
+    high = _spread_at(values, errors * scale, ends[1])
     return Heterogeneity(sd, low, high, q, float(stats.chi2.sf(q, df)), len(values))
 
 
@@ -243,6 +279,11 @@ def _plane_row(own: pd.DataFrame, level: float) -> dict[str, float]:
 def _side(table: pd.DataFrame, name: str, centre: float) -> pd.Series:
     low, high = table[f"{name}_low"] > centre, table[f"{name}_high"] < centre
     return pd.Series(np.select([low, high], ["high", "low"], ""), index=table.index)
+
+
+def _shared_variance(draws: pd.DataFrame) -> float:
+    apart = draws.sub(draws.mean()).var(axis=1).mean()
+    return max(draws.mean(axis=1).var() - apart / draws.shape[1], 0.0)
 
 
 def _asked(labels: pd.DataFrame, scores: pd.DataFrame, model: str) -> tuple[np.ndarray, np.ndarray]:

@@ -38,7 +38,14 @@ def harmony_rows(table: "pd.DataFrame", titles: Mapping[str, str], short: Mappin
             if np.isnan(cut["value"]):
                 ax.annotate("no cut", (0.5, y), color=MUTED, fontsize=8, va="center")
                 continue
-            ax.plot([cut["null_low"], cut["null_high"]], [y, y], color=MUTED, alpha=0.45, linewidth=6)
+            ax.plot(
+                [cut["null_low"], cut["null_high"]],
+                [y, y],
+                color=MUTED,
+                alpha=0.45,
+                linewidth=6,
+                solid_capstyle="butt",
+            )
             ax.plot(cut["at_uniform"], y, "|", color=INK, markersize=9)
             face = color if cut["found"] else PAPER
             ax.plot(cut["value"], y, markers[cut["model"]], color=color, markerfacecolor=face, markersize=6.5)
@@ -58,7 +65,15 @@ def _model_key(fig: "Figure", models: list, short: Mapping, colors: Mapping, mar
         for m in models
     ]
     keys += [
-        Line2D([], [], color=MUTED, alpha=0.45, linewidth=6, label="random partitions, 5 to 95 %"),
+        Line2D(
+            [],
+            [],
+            color=MUTED,
+            alpha=0.45,
+            linewidth=6,
+            solid_capstyle="butt",
+            label="random partitions, 5 to 95 %",
+        ),
         Line2D([], [], color=INK, marker="|", linestyle="", markersize=9, label="at uniform accuracy"),
         Line2D(
             [],
@@ -70,7 +85,7 @@ def _model_key(fig: "Figure", models: list, short: Mapping, colors: Mapping, mar
             label="hollow: no partition by our test",
         ),
     ]
-    fig.legend(handles=keys, loc="outside upper left", ncols=2, fontsize=9, handletextpad=0.4)
+    fig.legend(handles=keys, loc="outside upper left", ncols=2, fontsize=9, handletextpad=0.7)
 
 
 def mean_variance(table: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
@@ -159,7 +174,9 @@ def _moves_key(fig: "Figure") -> None:
     color = SPARE_COLORS[2]
     keys = [
         Line2D([], [], color=color, marker="o", label="pruned by similarity, 95 %"),
-        Line2D([], [], color=MUTED, alpha=0.4, linewidth=9, label="random pruning, 95 %"),
+        Line2D(
+            [], [], color=MUTED, alpha=0.4, linewidth=9, solid_capstyle="butt", label="random pruning, 95 %"
+        ),
         Line2D([], [], color=color, marker="o", linestyle="", label="filled: more than random"),
     ]
     fig.legend(
