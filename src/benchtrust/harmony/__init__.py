@@ -1,5 +1,6 @@
 """Does the average stand for its parts? HARMONY (arXiv 2509.25671)."""
 
+from benchtrust.harmony.baselines import embedding_similarity, ngram_similarity
 from benchtrust.harmony.disclosure import disclosure
 from benchtrust.harmony.index import ClusterScores, Harmony, cluster_scores, harmony
 from benchtrust.harmony.nulls import (
@@ -43,6 +44,7 @@ from benchtrust.harmony.similarity import (
     truncation,
     vocabulary,
 )
+from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
 
 __all__ = [
     "FLOOR",
@@ -54,14 +56,17 @@ __all__ = [
     "Heterogeneity",
     "Partition",
     "Rebalanced",
+    "RedundantQA",
     "Similarity",
     "Support",
     "Truncation",
+    "accuracy_profiles",
     "bias_curve",
     "cluster_scores",
     "cross_fitted",
     "disclosure",
     "divergences",
+    "embedding_similarity",
     "given_similarity",
     "harmony",
     "harmony_by_model",
@@ -69,6 +74,7 @@ __all__ = [
     "harmony_null",
     "heterogeneity",
     "letters",
+    "ngram_similarity",
     "partition",
     "partition_stability",
     "plane",
@@ -77,6 +83,7 @@ __all__ = [
     "prune",
     "rebalance",
     "rebalance_benchmarks",
+    "redundant_qa",
     "resampled",
     "sensitivity",
     "shift_association",
