@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchtrust.plots import INK, MUTED, PAPER, SPARE_COLORS, WIDTH, label_lines, model_colors, model_markers
+from benchtrust.plots import INK, MUTED, PAPER, SPARE_COLORS, WIDTH, model_colors, model_markers
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _DASHED = (0, (4, 3))
@@ -122,14 +123,20 @@ def mean_variance(table: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
     return fig
 
 
-def _name_points(ax, ends: Mapping[str, tuple[float, float, str]]) -> None:
-    """Each name beside its point or at the end of its line, tied to it."""
-    label_lines(
-        ax,
-        {name: (x, y) for name, (x, y, _) in ends.items()},
-        {name: color for name, (_, _, color) in ends.items()},
-        gap=0.055,
-    )
+def _name_points(ax: "Axes", ends: Mapping[str, tuple[float, float, str]]) -> None:
+    """Names in a column at the right, each tied to its point (x, y) by a stroke of its colour."""
+    names = sorted(ends, key=lambda name: ends[name][1])
+    low, high = ax.get_ylim()
+    heights = [-np.inf]
+    for name in names:
+        heights.append(max(ends[name][1], heights[-1] + 0.06 * (high - low)))
+    shift = np.mean(heights[1:]) - np.mean([ends[name][1] for name in names])
+    for name, height in zip(names, heights[1:], strict=True):
+        x, y, color = ends[name]
+        line = {"arrowstyle": "-", "color": color, "linewidth": 1, "linestyle": ":", "relpos": (0, 0.5)}
+        at = (1.03, height - shift)
+        where = {"xytext": at, "textcoords": ("axes fraction", "data"), "annotation_clip": False}
+        ax.annotate(name, (x, y), **where, arrowprops=line, color=INK, va="center", fontsize=10)
 
 
 def _cycle(n: int) -> list[str]:
