@@ -77,7 +77,7 @@ def test_items_are_drawn_for_all_models_at_once():
 def test_errors_count_noise_that_models_share_once():
     """H = truth + item noise common to all (sd .03) + model and item noise of each (sd .05 in all)."""
     rng = np.random.default_rng(14)
-    n, m, apart = 200, 4, 0.02
+    n, m, apart = 200, 4, 0.05
     common, each = 0.03 * rng.standard_normal(n), 0.05 * rng.standard_normal((n, m))
     table = plane(rows({str(i): list(0.5 + common[i] + each[i]) for i in range(n)}))
     noise = 0.03 * rng.standard_normal((1000, 1)) + apart * rng.standard_normal((1000, m))
