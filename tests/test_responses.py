@@ -692,3 +692,11 @@ def test_importing_the_metrics_loads_no_heavy_library():
         env=os.environ | {"PYTHONPATH": paths},
     ).stdout.split()
     assert not {"torch", "transformers", "pandera", "statsmodels", "sklearn", "matplotlib"} & set(loaded)
+
+
+def test_chosen_values_are_those_named_or_all_in_order() -> None:
+    frame = pd.DataFrame({"model": ["b", "Own One", "a", "b"]})
+    assert responses.chosen(frame, "model", ["own-one", "A"]) == ["Own One", "a"]
+    assert responses.chosen(frame, "model", [], ["a", "c", "b"]) == ["a", "b", "Own One"]
+    with pytest.raises(UnknownNameError, match="model of this table"):
+        responses.chosen(frame, "model", ["own two"])

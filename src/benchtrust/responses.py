@@ -105,6 +105,30 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
         raise SchemaError(f"The {len(files)} files taken together: {error}") from None
 
 
+def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterable[str] = ()) -> list[str]:
+    """Values of a column, such as models: those that are named, or all if none is.
+
+    Parameters
+    ----------
+    frame : responses.
+    column : benchmark, model or another column of texts.
+    names : values wanted, in any spelling.
+    order : values that come first if all are given; others follow as the table has them.
+
+    Returns
+    -------
+    The values as the table spells them.
+
+    Raises
+    ------
+    UnknownNameError : a name that the table does not hold, with the nearest ones.
+    """
+    held = list(dict.fromkeys(frame[column]))
+    if names:
+        return [pick(name, held, f"{column} of this table") for name in names]
+    return list(dict.fromkeys([*(name for name in order if name in held), *held]))
+
+
 def write(frame: pd.DataFrame, path: str | Path) -> None:
     """Check responses and write them to one Parquet file, atomically.
 

@@ -117,6 +117,7 @@ def test_random_pruning_has_the_spread_of_sampling_without_replacement():
     scores = pd.DataFrame(rng.integers(0, 2, (1, 100)).astype(float), index=["a"])
     found = rebalance(given_similarity(affinity, "test"), labels, scores, 0.3, 0.1, 4000, rng).models.iloc[0]
     assert found["random_sd"] == pytest.approx(np.sqrt(scores.loc["a"].var() * (1 / 70 - 1 / 100)), rel=0.05)
+    assert found["random_move"] == pytest.approx(found["random_sd"] * np.sqrt(2 / np.pi), rel=0.05)
 
 
 def test_the_bootstrap_is_paired():

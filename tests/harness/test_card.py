@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from benchtrust import harness, items, responses
+from benchtrust import harmony, harness, items, responses
 from benchtrust.errors import BenchtrustError, DataFileError, ParameterError, SchemaError, UnknownNameError
 from benchtrust.harness import Configuration
 from benchtrust.harness.card import check, every_eval_ever, fields, prompts, schema
@@ -424,12 +424,71 @@ def test_a_card_gives_a_record_of_every_eval_ever(configuration: Configuration) 
     assert exemplars == made["harness"]["definition"]["exemplars"]
 
 
+# ---------------------------------------------------------------- uniformity, where it is stated
+
+
+def block(labels: list[int], scores: list[float]) -> dict:
+    """Of items whose similarity is their cluster, cut there without a question."""
+    labels = np.array(labels)
+    affinity = np.where(labels[:, None] == labels, 0.9, 0.1)
+    np.fill_diagonal(affinity, 1)
+    similarity = harmony.given_similarity(affinity, "test")
+    found = harmony.partition(similarity, (2, 3), np.random.default_rng(0), n_null=0)
+    return harmony.disclosure(similarity, found, np.array(scores), 0.2, 200, np.random.default_rng(1))
+
+
+def with_block(section: dict | None) -> dict:
+    table = rows("bbq")
+    manifest = {**MANIFEST, "models": dict.fromkeys(table["model"], MANIFEST["models"][SMALL])}
+    return harness.card(table, practice("bbq"), catalogue()[SMALL].source, manifest, section)
+
+
+def test_a_card_states_uniformity_if_it_is_given() -> None:
+    scores = [1.0] * 7 + [0.0] + [0.0, 0.0, 1.0, 0.0]
+    stated = with_block(block([0] * 8 + [1] * 4, scores))["uniformity"]
+    expected = harmony.harmony(np.array([7 / 8, 1 / 4]), np.array([8, 4]), 0.2)
+    assert (stated["k"], stated["bandwidth"], stated["tau"]) == (2, 0.2, None)
+    assert stated["harmony"] == pytest.approx(expected.value)
+    assert stated["at_uniform"] == pytest.approx(expected.at_uniform)
+    assert stated["worst_cluster"] == pytest.approx({"score": 0.25, "share": 1 / 3})
+    assert stated["null"]["lower"] <= stated["null"]["mean"] <= stated["null"]["upper"]
+    assert stated["harmony"] < stated["null"]["mean"]
+    assert stated["null"]["p"] < 0.2
+    assert "uniformity" not in with_block(None)
+
+
+def test_no_partition_is_stated_and_no_number_with_it() -> None:
+    alike = harmony.given_similarity(np.where(np.eye(12) > 0, 1, 0.5), "test")
+    found = harmony.partition(alike, (2, 3), np.random.default_rng(0))
+    stated = harmony.disclosure(alike, found, np.ones(12), 0.1, 10, np.random.default_rng(1))
+    made = with_block(stated)
+    assert made["uniformity"]["k"] == 1
+    assert [made["uniformity"][name] for name in ("harmony", "null", "worst_cluster")] == [None] * 3
+    assert "no partition" in made["uniformity"]["reason"]
+    assert "Uniformity" in COMMANDS.page([made])
+    assert "Uniformity" not in COMMANDS.page([with_block(None)])
+
+
+@pytest.mark.parametrize(("name", "value"), [("harmony", 1.2), ("bandwidth", 0), ("k", 0), ("note", "x")])
+def test_a_section_that_is_none_is_refused(name: str, value: object) -> None:
+    section = block([0] * 8 + [1] * 4, [1.0, 0.0] * 6)
+    with pytest.raises(SchemaError, match="uniformity"):
+        with_block({**section, name: value})
+
+
+def test_uniformity_has_its_place_in_every_eval_ever() -> None:
+    made = with_block(block([0] * 8 + [1] * 4, [1.0, 0.0] * 6))
+    details = every_eval_ever(made, "us")["evaluation_results"][0]["score_details"]["details"]
+    assert json.loads(details["harmony"]) == made["uniformity"]["harmony"]
+    assert json.loads(details["harmony_worst_share"]) == made["uniformity"]["worst_cluster"]["share"]
+
+
 def test_no_two_fields_claim_one_place() -> None:
     places = [field.every_eval_ever for field in fields() if field.every_eval_ever]
     assert len(places) == len(set(places)) > 40
 
 
-SECTIONS = ["score", "model", "harness", "items", "provenance"]
+SECTIONS = ["score", "model", "harness", "items", "provenance", "uniformity"]
 
 
 def table_of_fields(section: str) -> str:

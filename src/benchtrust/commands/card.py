@@ -16,6 +16,7 @@ out = Console()
 
 RECORD = Path("data/recorded/grid")
 SCHEMA = "card.schema.json"
+SECTIONS = ("score", "model", "harness", "items", "provenance", "uniformity")
 SHORT = 12
 NEAR = 3
 STYLE = """
@@ -161,11 +162,11 @@ def _summary(made: dict) -> str:
 
 
 def _tables(made: dict) -> str:
-    """A table a section: field, value, what it means."""
+    """A table a section that the card has: field, value, what it means."""
     from benchtrust.harness.card import fields, schema
 
     tables = []
-    for section in ("score", "model", "harness", "items", "provenance"):
+    for section in (name for name in SECTIONS if name in made):
         rows = [
             f"<tr><th scope=row>{'.<wbr>'.join(field.path[1:])}</th>"
             f"<td>{html.escape(_shown(field.of(made)))}</td><td>{html.escape(field.description)}</td></tr>"

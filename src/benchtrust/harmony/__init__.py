@@ -1,6 +1,7 @@
 """Does the average stand for its parts? HARMONY (arXiv 2509.25671)."""
 
 from benchtrust.harmony.baselines import embedding_similarity, ngram_similarity
+from benchtrust.harmony.disclosure import disclosure
 from benchtrust.harmony.index import ClusterScores, Harmony, cluster_scores, harmony
 from benchtrust.harmony.nulls import (
     HarmonyInterval,
@@ -13,6 +14,14 @@ from benchtrust.harmony.nulls import (
     sensitivity,
 )
 from benchtrust.harmony.partitions import Partition, partition
+from benchtrust.harmony.plane import (
+    Heterogeneity,
+    harmony_by_model,
+    heterogeneity,
+    plane,
+    resampled,
+    standard_errors,
+)
 from benchtrust.harmony.rebalancing import (
     Association,
     Rebalanced,
@@ -44,6 +53,7 @@ __all__ = [
     "Harmony",
     "HarmonyInterval",
     "HarmonyNull",
+    "Heterogeneity",
     "Partition",
     "Rebalanced",
     "RedundantQA",
@@ -54,25 +64,31 @@ __all__ = [
     "bias_curve",
     "cluster_scores",
     "cross_fitted",
+    "disclosure",
     "divergences",
     "embedding_similarity",
     "given_similarity",
     "harmony",
+    "harmony_by_model",
     "harmony_interval",
     "harmony_null",
+    "heterogeneity",
     "letters",
     "ngram_similarity",
     "partition",
     "partition_stability",
+    "plane",
     "pooled_similarity",
     "predictive_similarity",
     "prune",
     "rebalance",
     "rebalance_benchmarks",
     "redundant_qa",
+    "resampled",
     "sensitivity",
     "shift_association",
     "sorted_profile",
+    "standard_errors",
     "truncation",
     "vocabulary",
 ]

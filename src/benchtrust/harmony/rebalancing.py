@@ -31,8 +31,8 @@ class Rebalanced:
 
         - before, after, shift : mean score, and after minus before.
         - low, high, p : 95 % bootstrap interval of the shift over items, paired, and two-sided p of no shift.
-        - random_sd, p_random : spread of the shift under random pruning of as many items, and how often that
-          moves the score at least as far.
+        - random_sd, random_move, p_random : spread and mean size of the shift under random pruning of as many
+          items, and how often that moves the score at least as far.
         - harmony_before, harmony_after, harmony_random : H, and its mean under random pruning.
     """
 
@@ -274,6 +274,7 @@ def _models_table(
         "high": high,
         "p": _two_sided(drawn),
         "random_sd": moved.std(axis=0),
+        "random_move": np.abs(moved).mean(axis=0),
         "p_random": (1 + (np.abs(moved) >= np.abs(shift) - 1e-12).sum(axis=0)) / (1 + len(moved)),
         "harmony_before": before.harmony[0],
         "harmony_after": after.harmony[0],

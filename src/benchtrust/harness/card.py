@@ -64,7 +64,13 @@ def _fields(node: dict, path: tuple[str, ...]) -> Iterator[Field]:
             yield Field((*path, name), child["description"], child.get(MAPPING, ""))
 
 
-def card(rows: pd.DataFrame, loaded: Sequence[Item], weights: str, manifest: Mapping) -> dict:
+def card(
+    rows: pd.DataFrame,
+    loaded: Sequence[Item],
+    weights: str,
+    manifest: Mapping,
+    uniformity: Mapping | None = None,
+) -> dict:
     """GRID card of one cell.
 
     Parameters
@@ -73,6 +79,7 @@ def card(rows: pd.DataFrame, loaded: Sequence[Item], weights: str, manifest: Map
     loaded : all items of the benchmark, from the source that the manifest names.
     weights : what determines the model's weights, such as ``"gguf:<sha256>"`` or ``"repository@revision"``.
     manifest : of the record, as `benchtrust grid collect` writes it.
+    uniformity : of `harmony.disclosure`, if the card is to say how even the score is.
 
     Returns
     -------
@@ -104,6 +111,7 @@ def card(rows: pd.DataFrame, loaded: Sequence[Item], weights: str, manifest: Map
         },
         "provenance": _provenance(cell, manifest),
     }
+    made |= {"uniformity": uniformity} if uniformity is not None else {}
     made = json.loads(json.dumps(made))
     made["harness"]["prompts_sha256"] = _hash(_rebuild(made, loaded))
     check(made)
