@@ -34,6 +34,7 @@ from benchtrust.harmony.similarity import (
     truncation,
     vocabulary,
 )
+from benchtrust.harmony.trends import PairedHarmony, SizeTrend, paired_harmony, size_trend
 
 __all__ = [
     "FLOOR",
@@ -42,9 +43,11 @@ __all__ = [
     "Harmony",
     "HarmonyInterval",
     "HarmonyNull",
+    "PairedHarmony",
     "Partition",
     "Rebalanced",
     "Similarity",
+    "SizeTrend",
     "Support",
     "Truncation",
     "bias_curve",
@@ -56,6 +59,7 @@ __all__ = [
     "harmony_interval",
     "harmony_null",
     "letters",
+    "paired_harmony",
     "partition",
     "partition_stability",
     "pooled_similarity",
@@ -65,6 +69,7 @@ __all__ = [
     "rebalance_benchmarks",
     "sensitivity",
     "shift_association",
+    "size_trend",
     "sorted_profile",
     "truncation",
     "vocabulary",
