@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchtrust.plots import INK, MUTED, PAPER, SPARE_COLORS, WIDTH
+from benchtrust.plots import INK, MUTED, PAPER, SPARE_COLORS, WIDTH, model_colors, model_markers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,4 +126,43 @@ def size_lines(points: "pd.DataFrame", families: Sequence[str], rows: Mapping[st
         ax.set_title(family, fontsize=10.5, color=INK)
     axes[-1][len(families) // 2].set_xlabel("billion parameters")
     fig.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return fig
+
+
+def recorded_points(points: "pd.DataFrame", titles: Mapping[str, str], short: Mapping[str, str]) -> "Figure":
+    """HARMONY of a few models against size, a panel per benchmark; no line, since they are no family.
+
+    Parameters
+    ----------
+    points : columns benchmark, model, parameters in billions, value, low, high.
+    titles : benchmark → panel title.
+    short : model → name in the legend.
+    """
+    import matplotlib.pyplot as plt
+
+    n_columns = min(3, len(titles))
+    n_rows = -(-len(titles) // n_columns)
+    shape = {"sharex": True, "sharey": True, "squeeze": False, "figsize": (WIDTH, 0.9 + 1.5 * n_rows)}
+    fig, axes = plt.subplots(n_rows, n_columns, **shape)
+    models = list(dict.fromkeys(points.sort_values("parameters")["model"]))
+    colors, markers = model_colors(models), model_markers(models)
+    handles = {}
+    for ax, (benchmark, title) in zip(axes.flat, titles.items(), strict=False):
+        own = points[points["benchmark"] == benchmark]
+        for row in own.itertuples():
+            ax.plot([row.parameters] * 2, [row.low, row.high], color=colors[row.model], linewidth=1.2)
+            (mark,) = ax.plot(row.parameters, row.value, markers[row.model], color=colors[row.model])
+            handles[row.model] = mark
+        ax.set(xscale="log", ylim=(-0.03, 1.03), xlim=(0.1, 2))
+        ax.set_xticks([0.1, 0.3, 1], ["0.1", "0.3", "1"])
+        ax.minorticks_off()
+        ax.set_title(title, fontsize=10.5)
+    for ax in axes.flat[len(titles) :]:
+        ax.remove()
+    for ax in axes[:, 0]:
+        ax.set_ylabel("HARMONY H")
+    for ax in axes.flat[max(0, len(titles) - n_columns) : len(titles)]:
+        ax.set_xlabel("billion parameters", fontsize=10)
+    names = [short.get(model, model) for model in handles]
+    fig.legend(handles.values(), names, loc="outside upper left", ncols=4, handletextpad=0.1, columnspacing=1)
     return fig
