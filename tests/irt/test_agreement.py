@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr, t
 
 from benchtrust import irt
-from benchtrust.errors import SchemaError, UnknownNameError
+from benchtrust.errors import SchemaError, UnknownNameError, UnnamedAxesWarning
 from benchtrust.irt import (
     AgreementCurve,
     adaptive_test,
@@ -396,12 +396,19 @@ def test_calibration_and_ability_are_those_of_the_package(bank, curve_of, map_by
     ("changes", "error", "says"),
     [
         ({"methods": ["marginal_fishr"]}, UnknownNameError, "Did you mean marginal_fisher"),
-        ({"sizes": []}, SchemaError, "one or more"),
+        ({"sizes": []}, SchemaError, "one or more whole"),
         ({"sizes": [3, 0]}, SchemaError, "at least 1"),
         ({"rng": None}, SchemaError, "rng=np.random.default_rng"),
         ({"n_splits": None}, SchemaError, "n_splits and n_held_out, or else families"),
         ({"families": {}}, SchemaError, "or else families"),
         ({"n_held_out": 18}, SchemaError, "2 of 20 models left"),
+        ({"n_held_out": -4}, SchemaError, "1 or more of each"),
+        ({"n_splits": -1}, SchemaError, "1 or more of each"),
+        ({"sizes": 2}, SchemaError, "one or more whole numbers"),
+        ({"sizes": [2.5]}, SchemaError, "one or more whole numbers"),
+        ({"methods": []}, SchemaError, "one or more of total_fisher"),
+        ({"level": 95}, SchemaError, "a share such as"),
+        ({"top": 0}, SchemaError, "at least 1"),
     ],
 )
 def test_designs_that_cannot_be(bank, curve_of, changes, error, says):
@@ -422,3 +429,12 @@ def test_answers_that_cannot_be(bank, curve_of):
             curve_of(replace(made, matrix=matrix), ["random"], [3], 2, 5, rng())
     with pytest.raises(SchemaError, match="2 respondents"):
         split_half_reliability(made.matrix.head(2), rng())
+    with pytest.warns(UnnamedAxesWarning, match="20 rows are read as respondents"):
+        curve_of(
+            replace(made, matrix=made.matrix.rename_axis(index=None, columns=None)),
+            ["random"],
+            [3],
+            2,
+            5,
+            rng(),
+        )

@@ -442,10 +442,10 @@ BAD = {
         lambda m: m.T.rename_axis(index=None, columns="model"),
         "transpose the matrix",
     ),
-    "two respondents": (lambda m: m.iloc[[0, 1]], "usable item|2 respondent"),
-    "no respondents": (lambda m: m.iloc[:0], "0 usable item"),
-    "one item": (lambda m: m.iloc[:, :1], "1 usable item"),
-    "one usable item": (lambda m: m.assign(i1=1.0, i2=0.0).iloc[:, :3], "1 usable item.*2 set aside"),
+    "two respondents": (lambda m: m.iloc[[0, 1]], "Respondents with answers: 2"),
+    "no respondents": (lambda m: m.iloc[:0], "Respondents with answers: 0"),
+    "one item": (lambda m: m.iloc[:, :1], "Items to calibrate: 1, set aside: 0. A"),
+    "one usable item": (lambda m: m.assign(i1=1.0, i2=0.0).iloc[:, :3], "calibrate: 1, set aside: 2 .*every"),
     "an array": (lambda m: m.to_numpy(), "give a frame"),
 }
 

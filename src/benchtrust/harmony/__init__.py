@@ -1,5 +1,6 @@
 """Does the average stand for its parts? HARMONY (arXiv 2509.25671)."""
 
+from benchtrust.harmony.baselines import embedding_similarity, ngram_similarity
 from benchtrust.harmony.index import ClusterScores, Harmony, cluster_scores, harmony
 from benchtrust.harmony.nulls import (
     HarmonyInterval,
@@ -35,6 +36,7 @@ from benchtrust.harmony.similarity import (
     vocabulary,
 )
 from benchtrust.harmony.trends import PairedHarmony, SizeTrend, paired_harmony, size_trend
+from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
 
 __all__ = [
     "FLOOR",
@@ -46,19 +48,23 @@ __all__ = [
     "PairedHarmony",
     "Partition",
     "Rebalanced",
+    "RedundantQA",
     "Similarity",
     "SizeTrend",
     "Support",
     "Truncation",
+    "accuracy_profiles",
     "bias_curve",
     "cluster_scores",
     "cross_fitted",
     "divergences",
+    "embedding_similarity",
     "given_similarity",
     "harmony",
     "harmony_interval",
     "harmony_null",
     "letters",
+    "ngram_similarity",
     "paired_harmony",
     "partition",
     "partition_stability",
@@ -67,6 +73,7 @@ __all__ = [
     "prune",
     "rebalance",
     "rebalance_benchmarks",
+    "redundant_qa",
     "sensitivity",
     "shift_association",
     "size_trend",

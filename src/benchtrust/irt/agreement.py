@@ -10,6 +10,7 @@ from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.adaptive import adaptive_test
 from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.curves import probability
+from benchtrust.irt.matrix import warn_unnamed
 from benchtrust.irt.pool import binary_matrix
 from benchtrust.irt.subsets import (
     FISHER,
@@ -137,14 +138,21 @@ def agreement_curve(
     Raises
     ------
     SchemaError : as `binary_matrix`; no rng; both schemes or none; a respondent without a family; fewer than
-        3 models left to train on; a size below 1; a split that no item survives.
+        3 models left to train on; no method, a size, number of splits or `top` below 1; a level outside 0..1;
+        a split that no item survives.
     UnknownNameError : no such method.
+
+    Warns
+    -----
+    UnnamedAxesWarning, FewRespondentsWarning : as `irt.calibrate`.
 
     Source: arXiv 2606.20626, agreement; intervals by Nadeau & Bengio, Machine Learning 52 (2003) 239–281.
     """
-    matrix = binary_matrix(matrix)
+    answers, matrix = matrix, binary_matrix(matrix)
+    warn_unnamed(answers)
+    methods = [methods] if isinstance(methods, str) else methods
     methods = [pick(name, (*METHODS, *ADAPTIVE, AIPW), "method") for name in methods]
-    _check_sizes(sizes)
+    _check_settings(methods, sizes, top, level)
     held_out = _held_out(matrix.index, n_splits, n_held_out, rng, families)
     whole = matrix.loc[:, _varies(matrix)] if leak else matrix
     rows, pools = [], []
@@ -306,9 +314,13 @@ def _default_calibrate(matrix: pd.DataFrame) -> Calibrated:
     return calibrate(matrix)
 
 
-def _check_sizes(sizes: Sequence[int]) -> None:
-    if not len(sizes) or min(sizes) < 1:
-        raise SchemaError(f"Sizes {list(sizes)}: give one or more, each at least 1.")
+def _check_settings(methods: Sequence[str], sizes: Sequence[int], top: int, level: float) -> None:
+    if not methods:
+        raise SchemaError(f"No method: give one or more of {', '.join((*METHODS, *ADAPTIVE, AIPW))}.")
+    if not np.size(sizes) or np.ndim(sizes) != 1 or any(size < 1 or size != int(size) for size in sizes):
+        raise SchemaError(f"Sizes {sizes}: give one or more whole numbers, each at least 1.")
+    if top < 1 or not 0 < level < 1:
+        raise SchemaError(f"top = {top}, level = {level}: give at least 1, and a share such as .95.")
 
 
 def _held_out(
@@ -322,6 +334,8 @@ def _held_out(
     if rng is None:
         raise SchemaError("Splits and subsets are drawn: give rng=np.random.default_rng(seed).")
     n = len(respondents)
+    if min(n_splits or 1, n_held_out or 1) < 1:
+        raise SchemaError(f"{n_splits} splits, {n_held_out} models held out: give 1 or more of each.")
     if families is None and n_splits and n_held_out:
         held_out = [np.isin(np.arange(n), rng.permutation(n)[:n_held_out]) for _ in range(n_splits)]
     elif families is not None and n_splits is n_held_out is None:

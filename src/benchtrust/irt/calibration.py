@@ -86,7 +86,8 @@ def calibrate(
     usable, set_aside = table.loc[:, reasons == ""], reasons[reasons != ""]
     values = usable.to_numpy()
     with_answers = ~np.isnan(values).all(axis=1)
-    _check_size(usable, set_aside, int(with_answers.sum()))
+    answering = with_answers if usable.shape[1] else table.notna().any(axis=1)
+    _check_size(usable, set_aside, int(answering.sum()))
     answers = Answers.of(values[with_answers])
     found = estimation.fit(answers, priors or FLAT, tolerance, max_iterations)
     if not found.converged:
@@ -119,13 +120,14 @@ def _degenerate(table: pd.DataFrame) -> pd.Series:
 
 
 def _check_size(usable: pd.DataFrame, set_aside: pd.Series, n_respondents: int) -> None:
-    if usable.shape[1] < 2:
-        raise SchemaError(
-            f"{usable.shape[1]} usable item(s), {len(set_aside)} set aside ({shown(set_aside.index)}; "
-            f"{'; '.join(set_aside.unique())}): a calibration needs 2 that some pass and some fail."
-        )
     if n_respondents < 3:
-        raise SchemaError(f"{n_respondents} respondent(s) with answers: a calibration needs 3 at the least.")
+        raise SchemaError(f"Respondents with answers: {n_respondents}. A calibration needs 3 at the least.")
+    if usable.shape[1] < 2:
+        reasons = f" ({shown(set_aside.index)}: {'; '.join(set_aside.unique())})" if len(set_aside) else ""
+        raise SchemaError(
+            f"Items to calibrate: {usable.shape[1]}, set aside: {len(set_aside)}{reasons}. A calibration "
+            "needs 2 that some pass and some fail."
+        )
     if n_respondents < FEW:
         warnings.warn(
             f"{n_respondents} respondents on {usable.shape[1]} items, fewer than {FEW}: item parameters lean "

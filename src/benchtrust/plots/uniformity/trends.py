@@ -96,8 +96,8 @@ def size_lines(points: "pd.DataFrame", families: Sequence[str], rows: Mapping[st
 
     Parameters
     ----------
-    points : columns partition, family, kind ("base" or "chat"), parameters in billions, value, and reach, half
-        of the interval over items.
+    points : columns partition, family, kind ("base" or "chat"), parameters in billions, value, and reach,
+        half of the interval over items.
     families : columns from the left.
     rows : partition → label of its axis, from above.
     """
