@@ -87,7 +87,7 @@ def harness_strips(points: "pd.DataFrame", bars: "pd.DataFrame") -> "Figure":
     ax.set_yticks(range(len(bars)), bars["model"], fontsize=9)
     ax.set(xlabel="HARMONY by subject, H", ylim=(len(bars) - 0.4, -0.6))
     ax.grid(visible=False, axis="y")
-    ax.legend(loc="lower left", fontsize=9)
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside upper right", ncols=2, fontsize=10)
     return fig
 
 
@@ -96,8 +96,8 @@ def size_lines(points: "pd.DataFrame", families: Sequence[str], rows: Mapping[st
 
     Parameters
     ----------
-    points : columns partition, family, kind ("base" or "chat"), parameters in billions, value, and reach,
-        half of the interval over items.
+    points : columns partition, family, kind ("base" or "chat"), parameters in billions, value, and
+        low and high, the interval over items.
     families : columns from the left.
     rows : partition → label of its axis, from above.
     """
@@ -114,9 +114,8 @@ def size_lines(points: "pd.DataFrame", families: Sequence[str], rows: Mapping[st
                 own = points[mine & (points["kind"] == kind)].sort_values("parameters")
                 look = {"color": color, "linestyle": stroke, "linewidth": 1.4, "markersize": 4, "label": kind}
                 face = color if kind == "base" else PAPER
-                ax.errorbar(
-                    own["parameters"], own["value"], own["reach"], fmt=marker, markerfacecolor=face, **look
-                )
+                ax.vlines(own["parameters"], own["low"], own["high"], color=color, linewidth=1.2)
+                ax.plot(own["parameters"], own["value"], marker=marker, markerfacecolor=face, **look)
             ax.set(xscale="log")
             ax.set_xticks([2, 7, 70], ["2", "7", "70"])
             ax.xaxis.set_minor_locator(NullLocator())
