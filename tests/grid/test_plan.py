@@ -35,7 +35,7 @@ def test_a_choice_set_has_one_cell_a_model_base_models_too():
 
 
 def test_checkpoints_of_one_repository_are_models_of_their_own(monkeypatch):
-    """Two entries that differ in name and commit alone, one of them a base model's: other cells."""
+    """Two entries that differ in name and commit alone have other cells."""
     base = replace(entry("Yi-1.5-9B-Chat"), chat=False)
     steps = {
         name: replace(base, name=name, revision=c * 40) for name, c in (("step-1", "a"), ("step-2", "b"))
