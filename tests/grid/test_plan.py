@@ -1,13 +1,15 @@
 """What a recording would hold: counts, filters, and names that are nearly right."""
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from benchtrust import items
+from benchtrust import harness, items
 from benchtrust.errors import UnknownNameError
 from benchtrust.grid.plan import asked, blocks
 from benchtrust.harness import Configuration
+from benchtrust.inference.catalogue import entry
 
 SMALL, HALF, BASE = "SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "gemma-3-270m"
 ALL = list(items.BENCHMARKS)
@@ -30,6 +32,21 @@ def test_a_choice_set_has_one_cell_a_model_base_models_too():
         assert [(block.model, block.benchmark) for block in plan] == list(product(models, items.CHOICE_SETS))
         assert {block.configurations for block in plan} == {(Configuration("minimal", 0, "none", "logprob"),)}
     assert blocks(models, items.CHOICE_SETS, template=["role"]) == []
+
+
+def test_checkpoints_of_one_repository_are_models_of_their_own(monkeypatch):
+    """Two entries that differ in name and commit alone have other cells."""
+    base = replace(entry("Yi-1.5-9B-Chat"), chat=False)
+    steps = {
+        name: replace(base, name=name, revision=c * 40) for name, c in (("step-1", "a"), ("step-2", "b"))
+    }
+    monkeypatch.setitem(entry.__globals__, "catalogue", lambda: steps)
+    plan = blocks(["step-2", "step-1"], ["pubmedqa"])
+    assert [block.model for block in plan] == ["step-2", "step-1"]
+    (configuration,) = plan[0].configurations
+    sources = [entry(name).source for name in steps]
+    made = [harness.definition("pubmedqa", "one name", s, "nf4", configuration, []) for s in sources]
+    assert harness.cell_id(made[0]) != harness.cell_id(made[1])
 
 
 def test_a_base_model_has_log_prob_cells_only():

@@ -142,6 +142,66 @@ def test_logits_must_be_finite(arrays, tmp_path):
         read(arrays, tmp_path)
 
 
+def test_probabilities_are_a_softmax_over_the_letters_that_count(arrays, tmp_path):
+    path = tmp_path / "logits.npz"
+    np.savez(path, **arrays)
+    four, six = (mmlu_logits.probabilities(reading=reading, path=path) for reading in (FOUR, SIX))
+    e = np.exp(1)
+    assert four.values[0, 0] == pytest.approx(np.array([1, 1, e, 1]) / (3 + e))
+    assert six.values[1, 0] == pytest.approx(np.array([1, e, 1, 1, e**2, 1]) / (4 + e + e**2))
+    assert four.values.shape == (3, 6, 4)
+    assert four.configurations.to_numpy().tolist() == [
+        ["a", "base", "plain"],
+        ["b", "task", "chat"],
+        ["b", "task", "plain"],
+    ]
+    assert four.items.index.tolist() == [f"mmlu-10k-{i}" for i in (2, 4, 6, 8, 10, 11)]
+    assert four.items["key"].tolist() == [2, 2, 2, 2, 1, 3]
+    assert four.items["subject"].eq("law").all()
+
+
+@pytest.mark.parametrize("reading", [SIX, FOUR])
+def test_probabilities_score_as_the_responses_do(arrays, tmp_path, reading):
+    arrays["logits"] = np.random.default_rng(0).normal(size=arrays["logits"].shape).astype("float32")
+    frame = read(arrays, tmp_path)
+    found = mmlu_logits.probabilities(reading=reading, path=tmp_path / "logits.npz")
+    for place, row in enumerate(found.configurations.itertuples()):
+        own = cell(frame, row.model, f"{row.style}, {row.format}", reading)
+        assert own.index.equals(found.items.index)
+        assert (own["score"].to_numpy() == found.scores[place]).all()
+        assert (own["choice"].to_numpy() == found.choices[place]).all()
+    assert 0 < found.scores.mean() < 1
+
+
+def test_probabilities_of_chosen_models(arrays, tmp_path):
+    read(arrays, tmp_path)
+    found = mmlu_logits.probabilities(["b"], path=tmp_path / "logits.npz")
+    assert set(found.configurations["model"]) == {"b"}
+    assert len(found.values) == 2
+    with pytest.raises(UnknownNameError, match="Unknown reading 'five'"):
+        mmlu_logits.probabilities(reading="five", path=tmp_path / "logits.npz")
+
+
+def test_names_tell_family_size_and_kind():
+    names = [
+        "Llama-2-70b-chat-hf",
+        "Qwen-1_8B",
+        "deepseek-llm-67b-base",
+        "falcon-7b-instruct",
+        "Mistral-7B-v0.1",
+    ]
+    found = mmlu_logits.families(names).drop(columns="model").to_numpy().tolist()
+    assert found == [
+        ["Llama-2", 70.0, "chat"],
+        ["Qwen", 1.8, "base"],
+        ["deepseek", 67.0, "base"],
+        ["falcon", 7.0, "chat"],
+        ["Mistral", 7.0, "base"],
+    ]
+    with pytest.raises(SchemaError, match="'gpt-large' holds no size"):
+        mmlu_logits.families(["gpt-large"])
+
+
 # ---------------------------------------------------------------- the pinned file
 
 PAIR = ["Llama-2-13b-chat-hf", "falcon-40b-instruct"]
@@ -228,3 +288,16 @@ def test_the_chat_format_really_reverses_a_pair(pair):
     effect = stability.detectable_effect(9_992, found["discordance"])
     assert found["detectable"] == pytest.approx(effect, rel=1e-6)
     assert found["detectable"] < lead[plain].mean()
+
+
+@external
+def test_every_model_of_the_file_has_a_family(archive):
+    names = {str(label).split("|")[1] for label in archive["configs"]}
+    found = mmlu_logits.families(sorted(names))
+    sizes = found.groupby(["family", "kind"])["parameters"].agg(list).map(sorted).to_dict()
+    assert sizes["Llama-2", "base"] == sizes["Llama-2", "chat"] == [7, 13, 70]
+    assert sizes["Qwen", "base"] == [1.8, 7, 14, 72]
+    assert sizes["Yi", "base"] == sizes["Yi", "chat"] == [6, 34]
+    assert sizes["deepseek", "base"] == sizes["deepseek", "chat"] == [7, 67]
+    assert sizes["falcon", "base"] == sizes["falcon", "chat"] == [7, 40]
+    assert len(sizes) == 12

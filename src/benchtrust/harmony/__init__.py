@@ -44,6 +44,7 @@ from benchtrust.harmony.similarity import (
     truncation,
     vocabulary,
 )
+from benchtrust.harmony.trends import PairedHarmony, SizeTrend, paired_harmony, size_trend
 from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
 
 __all__ = [
@@ -54,10 +55,12 @@ __all__ = [
     "HarmonyInterval",
     "HarmonyNull",
     "Heterogeneity",
+    "PairedHarmony",
     "Partition",
     "Rebalanced",
     "RedundantQA",
     "Similarity",
+    "SizeTrend",
     "Support",
     "Truncation",
     "accuracy_profiles",
@@ -75,6 +78,7 @@ __all__ = [
     "heterogeneity",
     "letters",
     "ngram_similarity",
+    "paired_harmony",
     "partition",
     "partition_stability",
     "plane",
@@ -87,6 +91,7 @@ __all__ = [
     "resampled",
     "sensitivity",
     "shift_association",
+    "size_trend",
     "sorted_profile",
     "standard_errors",
     "truncation",

@@ -1,11 +1,14 @@
 """Letter logits of 25 models on 10,000 MMLU items: LLM-Uncertainty-Bench (Ye et al. 2024)."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.items.sources import locate
@@ -23,6 +26,33 @@ EXEMPLARS = (1, 3, 5, 7, 9)
 """Items that every prompt shows with their answers (``few_shot_exp_ids`` of generate_logits.py there)."""
 NEAR = 1e-3
 _ARRAYS = {"logits": 3, "configs": 1, "gold": 1, "subject": 1}
+_NAME = re.compile(r"(.+?)(?:-llm)?-(\d+)(?:_(\d+))?b\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LetterProbabilities:
+    """What each configuration makes of the letters.
+
+    Attributes
+    ----------
+    configurations : (c rows) model, style and format of the prompt.
+    items : (n rows) indexed by item_id: subject, and key, the position of the right letter.
+    values : (c, n, K) probabilities of the letters A, B, ..., each row summing to one.
+    """
+
+    configurations: pd.DataFrame
+    items: pd.DataFrame
+    values: np.ndarray
+
+    @property
+    def choices(self) -> np.ndarray:
+        """(c, n) position of the most probable letter; a tie goes to the first."""
+        return self.values.argmax(axis=2)
+
+    @property
+    def scores(self) -> np.ndarray:
+        """(c, n) 1 where the most probable letter is the key, else 0."""
+        return (self.choices == self.items["key"].to_numpy()).astype("float64")
 
 
 def load(models: Sequence[str] = (), path: Path | None = None) -> pd.DataFrame:
@@ -51,18 +81,88 @@ def load(models: Sequence[str] = (), path: Path | None = None) -> pd.DataFrame:
     UnknownNameError : no such model.
     """
     path = path or locate(FILE)
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = _checked({name: archive[name] for name in archive.files})
+    arrays = _read(path)
     labels = [_parts(label) for label in arrays["configs"]]
-    known = dict.fromkeys(model for _, model, _ in labels)
-    chosen = {pick(name, known, "model") for name in models} or set(known)
-    no_key = arrays["gold"] < 0
-    shown = np.isin(np.arange(len(no_key)), EXEMPLARS)
+    no_key, shown = _left_out(arrays)
     source = hashlib.sha256(path.read_bytes()).hexdigest()
-    cells = _cells(arrays, labels, chosen, np.flatnonzero(~no_key & ~shown), source)
+    cells = _cells(arrays, labels, _chosen(models, labels), np.flatnonzero(~no_key & ~shown), source)
     frame = pd.concat(cells, ignore_index=True).reindex(columns=list(COLUMNS))
     frame.attrs.update(n_no_key=int(no_key.sum()), n_exemplars=int((shown & ~no_key).sum()))
     return frame
+
+
+def probabilities(
+    models: Sequence[str] = (), reading: str = "logprob_four_letters", path: Path | None = None
+) -> LetterProbabilities:
+    """Read the logits as probabilities: softmax over the letters that count.
+
+    Items are left out as in `load`.
+
+    Parameters
+    ----------
+    models, path : as in `load`.
+    reading : one of `READINGS`, which says how many letters count.
+
+    Raises
+    ------
+    DataFileError, SchemaError : as `load`.
+    UnknownNameError : no such model or reading.
+    """
+    n_letters = READINGS[pick(reading, READINGS, "reading")]
+    arrays = _read(path or locate(FILE))
+    labels = [_parts(label) for label in arrays["configs"]]
+    chosen = _chosen(models, labels)
+    own = [position for position, (_, model, _) in enumerate(labels) if model in chosen]
+    kept = np.flatnonzero(~np.logical_or(*_left_out(arrays)))
+    rows = [(labels[position][1], *labels[position][0].split(", ")) for position in own]
+    facts = {"subject": arrays["subject"][kept].astype(object), "key": arrays["gold"][kept].astype(int)}
+    return LetterProbabilities(
+        configurations=pd.DataFrame(rows, columns=["model", "style", "format"]),
+        items=pd.DataFrame(facts, index=pd.Index(_item_ids(kept), name="item_id")),
+        values=softmax(arrays["logits"][np.ix_(own, kept, range(n_letters))].astype("float64"), axis=2),
+    )
+
+
+def families(models: Iterable[str]) -> pd.DataFrame:
+    """What the names of the models say of them.
+
+    Returns
+    -------
+    A row a model: model, family, parameters in billions as its name rounds them, and kind, "base" or "chat".
+
+    Raises
+    ------
+    SchemaError : a name without a family and a size.
+    """
+    rows = []
+    for model in models:
+        if not (found := _NAME.match(model)):
+            raise SchemaError(
+                f"The name {model!r} holds no size, as in 'Llama-2-7b-hf': name its family by hand."
+            )
+        family, whole, tenths = found.groups()
+        kind = "chat" if re.search("chat|instruct", model, re.IGNORECASE) else "base"
+        rows.append((model, family, float(f"{whole}.{tenths or 0}"), kind))
+    return pd.DataFrame(rows, columns=["model", "family", "parameters", "kind"])
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as archive:
+        return _checked({name: archive[name] for name in archive.files})
+
+
+def _chosen(models: Sequence[str], labels: Sequence[tuple[str, str, str]]) -> set[str]:
+    known = dict.fromkeys(model for _, model, _ in labels)
+    return {pick(name, known, "model") for name in models} or set(known)
+
+
+def _left_out(arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Items without a key, and items that every prompt shows."""
+    return arrays["gold"] < 0, np.isin(np.arange(len(arrays["gold"])), EXEMPLARS)
+
+
+def _item_ids(items: np.ndarray) -> np.ndarray:
+    return np.array([f"mmlu-10k-{i}" for i in items], dtype=object)
 
 
 def _checked(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -101,7 +201,7 @@ def _cells(
     source: str,
 ) -> Iterator[pd.DataFrame]:
     """The rows of each model, prompt and reading."""
-    names = np.array([f"mmlu-10k-{i}" for i in items], dtype=object)
+    names = _item_ids(items)
     gold, subject = arrays["gold"][items], arrays["subject"][items].astype(object)
     for position, (template, model, label) in enumerate(labels):
         if model not in models:
