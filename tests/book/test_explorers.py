@@ -9,35 +9,50 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
+from benchtrust.harmony import harmony
+
 pytestmark = pytest.mark.book
 
-PAGE = "efficiency/calibration.html"
-DATA = Path(__file__).parents[2] / "build/smoke/results/efficiency/calibration/fig-calibration-curves.csv"
+PAGE, EVENNESS = "efficiency/calibration.html", "uniformity/index.html"
+RESULTS = Path(__file__).parents[2] / "build/smoke/results"
+DATA = RESULTS / "efficiency/calibration/fig-calibration-curves.csv"
+CASES = RESULTS / "uniformity/index/fig-harmony-cases.csv"
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.fixture
 def page(browser: Browser, site: str) -> Iterator[Page]:
-    """The page, from which whatever it says on the console fails a test."""
+    """The page with the item curves."""
+    yield from opened(browser, f"{site}/{PAGE}")
+
+
+@pytest.fixture
+def evenness(browser: Browser, site: str) -> Iterator[Page]:
+    """The page with the index of evenness."""
+    yield from opened(browser, f"{site}/{EVENNESS}")
+
+
+def opened(browser: Browser, address: str) -> Iterator[Page]:
+    """A page, from which whatever it says on the console fails a test."""
     page = browser.new_page()
     said: list[str] = []
     page.on("console", lambda m: m.type in ("error", "warning") and said.append(m.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(f"{site}/{PAGE}")
+    page.goto(address)
     yield page
     assert said == []
     page.close()
 
 
-def recorded() -> list[dict[str, str]]:
-    if not DATA.exists():
+def recorded(file: Path = DATA) -> list[dict[str, str]]:
+    if not file.exists():
         pytest.skip("no results in build/smoke: run 'make book PROFILE=smoke'")
-    with DATA.open(encoding="utf-8") as stream:
+    with file.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
 def numbers(page: Page) -> list[list[str]]:
-    """The rows of the explorer's table: name, P, information, SE, SE with the prior."""
+    """The rows of the explorer's table: name, then P, information, SE, SE with the prior, or Ψ, w, p."""
     rows = page.locator(".explorer tbody tr").all()
     return [[cell.inner_text() for cell in row.locator("th, td").all()] for row in rows]
 
@@ -108,14 +123,19 @@ def test_the_keyboard_moves_an_item_and_a_respondent(page: Page) -> None:
     assert chart.get_attribute("d") == first
 
 
-def test_it_stands_in_place_of_the_picture_and_fits_a_phone(browser: Browser, site: str, scheme: str) -> None:
+@pytest.mark.parametrize("path", [PAGE, EVENNESS])
+def test_it_stands_in_place_of_the_picture_and_fits_a_phone(
+    browser: Browser, site: str, path: str, scheme: str
+) -> None:
     page = browser.new_page(viewport=PHONE, color_scheme=scheme)
-    page.goto(f"{site}/{PAGE}")
+    page.goto(f"{site}/{path}")
     figure = page.locator("figure:has(.explorer)")
     assert not any(image.is_visible() for image in figure.locator("img").all())
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     box = figure.bounding_box()
-    for part in figure.locator("input, svg, table, button").all():
+    shown = [p for p in figure.locator("input, select, svg, table, button").all() if p.is_visible()]
+    assert len(shown) > 10
+    for part in shown:
         own = part.bounding_box()
         assert own["x"] >= box["x"] - 1
         assert own["x"] + own["width"] <= box["x"] + box["width"] + 1
@@ -123,10 +143,11 @@ def test_it_stands_in_place_of_the_picture_and_fits_a_phone(browser: Browser, si
     page.close()
 
 
-def test_without_scripts_the_picture_is_there_and_no_slider(browser: Browser, site: str) -> None:
+@pytest.mark.parametrize("path", [PAGE, EVENNESS])
+def test_without_scripts_the_picture_is_there_and_no_slider(browser: Browser, site: str, path: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{site}/{PAGE}")
+    page.goto(f"{site}/{path}")
     figure = page.locator("figure:has(.explorer)")
     assert figure.locator("img.on-light").is_visible()
     assert figure.locator("input").count() == 0
@@ -134,8 +155,80 @@ def test_without_scripts_the_picture_is_there_and_no_slider(browser: Browser, si
     context.close()
 
 
-def test_on_paper_the_picture_is_printed(page: Page) -> None:
+@pytest.mark.parametrize("path", [PAGE, EVENNESS])
+def test_on_paper_the_picture_is_printed(browser: Browser, site: str, path: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/{path}")
     page.emulate_media(media="print")
     figure = page.locator("figure:has(.explorer)")
     assert figure.locator("img.on-light").is_visible()
     assert not figure.locator(".explorer-controls").is_visible()
+    page.close()
+
+
+def says(page: Page) -> str:
+    return page.locator(".explorer").get_by_role("status").inner_text()
+
+
+def expected(accuracy: list[float], sizes: list[float], b: float) -> tuple[list[list[str]], str]:
+    """Table and sentence of a profile, by the package's own index."""
+    own = harmony(accuracy, sizes, b)
+    shares = [size / sum(sizes) for size in sizes]
+    rows = [
+        [f"cluster {i + 1}", *map(as_shown, row)]
+        for i, row in enumerate(zip(accuracy, shares, own.masses, strict=True))
+    ]
+    sentence = (
+        f"H = {as_shown(own.value)} at b = {as_shown(b)}; H(w)/log k, its value at equal accuracies, is "
+        f"{as_shown(own.at_uniform)}; size-free H {as_shown(own.size_free)}; weighted SD {as_shown(own.sd)}; "
+        f"worst cluster {as_shown(own.worst)}."
+    )
+    return [*rows, ["all", as_shown(own.mean), "1.00", "1.00"]], sentence
+
+
+def profiles() -> dict[str, tuple[list[float], list[float], float]]:
+    """Accuracies, sizes and b of each recorded case."""
+    cases: dict[str, tuple[list[float], list[float], float]] = {}
+    for row in recorded(CASES):
+        accuracy, sizes, _ = cases.setdefault(row["case"], ([], [], float(row["bandwidth"])))
+        accuracy.append(float(row["accuracy"]))
+        sizes.append(float(row["size"]))
+    return cases
+
+
+def test_the_index_of_each_recorded_profile_is_the_packages(evenness: Page) -> None:
+    cases = profiles()
+    first = expected(*next(iter(cases.values())))
+    assert (numbers(evenness), says(evenness)) == first
+    for name, profile in cases.items():
+        evenness.locator(".explorer select").select_option(name)
+        assert (numbers(evenness), says(evenness)) == expected(*profile)
+        bars = [evenness.locator(f".explorer-charts svg >> nth={n}").locator("rect").count() for n in (0, 1)]
+        assert bars == [len(profile[0])] * 2
+
+
+def test_the_keyboard_moves_a_part_its_size_the_bandwidth_and_the_number_of_parts(evenness: Page) -> None:
+    accuracy, sizes, b = next(iter(profiles().values()))
+    bars = evenness.locator(".explorer-charts svg").first
+    picture = bars.locator("rect").first.get_attribute("height")
+    for group, name, key, times in (
+        ("cluster 1", "accuracy Ψ", "ArrowRight", 7),
+        ("cluster 2", "size", "ArrowRight", 3),
+        ("index", "bandwidth b", "ArrowLeft", 2),
+    ):
+        slider(evenness, group, name).focus()
+        for _ in range(times):
+            evenness.keyboard.press(key)
+    accuracy, sizes = [accuracy[0] + 0.07, *accuracy[1:]], [sizes[0], sizes[1] + 3, *sizes[2:]]
+    rows, sentence = expected(accuracy, sizes, b - 0.02)
+    assert (numbers(evenness), says(evenness)) == (rows, sentence)
+    assert bars.locator("rect").first.get_attribute("height") != picture
+    assert as_shown(accuracy[0]) in bars.get_attribute("aria-label")
+    assert slider(evenness, "cluster 2", "size").get_attribute("aria-valuetext") == f"{sizes[1]:.0f}"
+    slider(evenness, "index", "clusters k").focus()
+    evenness.keyboard.press("ArrowLeft")
+    assert (numbers(evenness), says(evenness)) == expected(accuracy[:-1], sizes[:-1], b - 0.02)
+    group = evenness.locator(".explorer").get_by_role("group", name=f"cluster {len(accuracy)}")
+    assert group.count() == 0
+    evenness.get_by_role("button", name="As in the picture").press("Enter")
+    assert (numbers(evenness), says(evenness)) == expected(*next(iter(profiles().values())))

@@ -11,7 +11,7 @@ from docutils import nodes
 
 from benchtrust.errors import pick
 
-KINDS = ("icc",)
+KINDS = ("icc", "harmony")
 """Explorers that the script knows."""
 
 
