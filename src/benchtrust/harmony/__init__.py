@@ -35,7 +35,14 @@ from benchtrust.harmony.similarity import (
     truncation,
     vocabulary,
 )
-from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
+from benchtrust.harmony.validation import (
+    Preference,
+    RedundantQA,
+    accuracy_profiles,
+    pair_similarities,
+    paraphrase_preference,
+    redundant_qa,
+)
 
 __all__ = [
     "FLOOR",
@@ -45,6 +52,7 @@ __all__ = [
     "HarmonyInterval",
     "HarmonyNull",
     "Partition",
+    "Preference",
     "Rebalanced",
     "RedundantQA",
     "Similarity",
@@ -62,6 +70,8 @@ __all__ = [
     "harmony_null",
     "letters",
     "ngram_similarity",
+    "pair_similarities",
+    "paraphrase_preference",
     "partition",
     "partition_stability",
     "pooled_similarity",
