@@ -181,7 +181,7 @@ FAMILY = pd.DataFrame(
     {
         "family": ["f"] * 5 + ["g"] * 3,
         "domain": ["biology"] * 5 + ["history"] * 3,
-        "role": "reference paraphrase paraphrase look-alike look-alike look-alike reference paraphrase".split(),
+        "role": ["reference", *["paraphrase"] * 2, *["look-alike"] * 3, "reference", "paraphrase"],
     },
     index=[f"item {i}" for i in range(8)],
 )

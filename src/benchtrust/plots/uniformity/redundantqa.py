@@ -90,18 +90,17 @@ def estimated_against_true(profiles: "pd.DataFrame", shapes: Mapping[str, str]) 
 
 
 def designed_and_simulated(means: "pd.DataFrame", shapes: Mapping[str, str]) -> "Figure":
-    """HARMONY of the design, of simulated answers by domain and by cluster over the spread, a panel a shape.
+    """HARMONY of the design and of answers simulated from it over the spread, a panel a shape.
 
     Parameters
     ----------
-    means : columns shape, spread, designed, true, estimated.
+    means : columns shape, spread, designed, true.
     shapes : shape → title of its panel.
     """
     fig, axes = _panels([*shapes.values()], 1.75, columns=2)
     lines = {
         "designed": ("designed", INK, _DASHED, ""),
-        "true": ("simulated, by true domain", _COLORS[0], "-", MARKERS[0]),
-        "estimated": ("simulated, by cluster", _COLORS[1], "-", MARKERS[1]),
+        "true": ("simulated", _COLORS[0], "-", MARKERS[0]),
     }
     for ax, shape in zip(axes, shapes, strict=True):
         own = means[means["shape"] == shape]
@@ -125,6 +124,7 @@ def sharpness(by_tau: "pd.DataFrame", chosen: float) -> "Figure":
     import matplotlib.pyplot as plt
 
     fig, axes = plt.subplots(1, 2, sharex=True, figsize=(WIDTH, 3.5))
+    places = sorted(by_tau["tau"].unique())
     colors, markers = model_colors(by_tau["model"]), model_markers(by_tau["model"])
     for ax, column in zip(axes, ("correlation", "k"), strict=True):
         for model, own in by_tau.groupby("model", sort=False):
@@ -132,7 +132,8 @@ def sharpness(by_tau: "pd.DataFrame", chosen: float) -> "Figure":
             ax.plot(own["tau"], own[column], **look)
         ax.axvline(chosen, color=MUTED, linewidth=1.2, linestyle=_DASHED, zorder=1)
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter("{x:g}")
+        ax.set_xticks(places, [f"{tau:g}" for tau in places])
+        ax.minorticks_off()
         ax.set_xlabel("τ")
     axes[0].set_ylabel("correlation of H by cluster\nwith H by true domain")
     axes[0].axhline(0, color=MUTED, linewidth=0.8, zorder=1)
