@@ -6,7 +6,14 @@ import pytest
 from scipy import stats
 
 from benchtrust.errors import SchemaError
-from benchtrust.harmony import accuracy_profiles, given_similarity, harmony, redundant_qa
+from benchtrust.harmony import (
+    accuracy_profiles,
+    given_similarity,
+    harmony,
+    pair_similarities,
+    paraphrase_preference,
+    redundant_qa,
+)
 
 DOMAINS = ["biology", "history", "economics", "music"]
 N = 200
@@ -166,3 +173,55 @@ def test_what_does_not_fit_is_named():
         redundant_qa(similarity, TRUE, PROFILES.iloc[:2], **ask)
     with pytest.raises(SchemaError, match="80 profiles, 0 draws"):
         redundant_qa(similarity, TRUE, PROFILES, **{**ask, "n_draws": 0})
+
+
+# ---------------------------------------------------------------- paraphrases and look-alikes
+
+FAMILY = pd.DataFrame(
+    {
+        "family": ["f"] * 5 + ["g"] * 3,
+        "domain": ["biology"] * 5 + ["history"] * 3,
+        "role": ["reference", *["paraphrase"] * 2, *["look-alike"] * 3, "reference", "paraphrase"],
+    },
+    index=[f"item {i}" for i in range(8)],
+)
+
+
+def pairs_of(affinity: np.ndarray) -> pd.DataFrame:
+    similarity = given_similarity(affinity, "as given", FAMILY.index)
+    return pair_similarities(similarity, FAMILY["family"], FAMILY["domain"], FAMILY["role"])
+
+
+def test_pairs_are_told_by_what_they_have_in_common():
+    numbers = np.arange(64).reshape(8, 8) / 100
+    affinity = np.triu(numbers, 1) + np.triu(numbers, 1).T + np.eye(8)
+    pairs = pairs_of(affinity)
+    found = {kind: sorted(own["similarity"].round(2)) for kind, own in pairs.groupby("kind")}
+    assert found["paraphrase"] == [0.01, 0.02, 0.55]
+    assert found["look-alike"] == [0.03, 0.04, 0.46]
+    assert len(found["other domain"]) == 15
+    assert "same domain" not in found
+    assert pairs["family"].isna().equals(~pairs["kind"].isin(["paraphrase", "look-alike"]))
+
+
+def test_two_families_of_one_domain_are_the_same_domain():
+    similarity = given_similarity(np.eye(8) * 0.5 + 0.5, "as given", FAMILY.index)
+    pairs = pair_similarities(similarity, FAMILY["family"], FAMILY["domain"] * 0 + "all", FAMILY["role"])
+    assert (pairs["kind"] == "same domain").sum() == 15
+    with pytest.raises(SchemaError, match="'item 2' has no family"):
+        pair_similarities(similarity, FAMILY["family"].drop("item 2"), FAMILY["domain"], FAMILY["role"])
+
+
+def test_preference_counts_families_alike_and_ties_as_a_half():
+    affinity = np.eye(8)
+    for a, b, value in [(0, 1, 0.9), (0, 2, 0.2), (0, 3, 0.2), (0, 4, 0.5), (6, 7, 0.3), (5, 6, 0.1)]:
+        affinity[a, b] = affinity[b, a] = value
+    found = paraphrase_preference(pairs_of(affinity), 400, np.random.default_rng(1))
+    assert found.value == pytest.approx(((1 + 1 + 0.5 + 0) / 4 + 1) / 2)
+    assert (found.low, found.high, found.n_families) == (0.625, 1, 2)
+
+
+def test_preference_needs_a_family():
+    pairs = pairs_of(np.eye(8))
+    with pytest.raises(SchemaError, match="No family"):
+        paraphrase_preference(pairs[pairs["kind"] != "look-alike"], 10, np.random.default_rng(1))

@@ -69,3 +69,20 @@ def test_the_real_encoder_is_that_of_its_own_files_and_knows_a_paraphrase():
     first, same, other = embed(["A man is eating food.", "Somebody has a meal.", "The sky is blue."])
     assert first.shape == (384,)
     assert first @ same > 0.4 > 0.2 > first @ other
+
+
+def test_embeddings_of_a_benchmark_are_written_with_the_hash_of_each_question(tiny_encoder, tmp_path):
+    import pandas as pd
+    from typer.testing import CliRunner
+
+    from benchtrust import items
+    from benchtrust.commands import models
+
+    target = tmp_path / "vectors.parquet"
+    result = CliRunner().invoke(models.app, ["embed", "redundant_qa", "--out", str(target)])
+    assert result.exit_code == 0, result.output
+    asked, table = items.load("redundant_qa"), pd.read_parquet(target)
+    assert [*zip(table["item_id"], table["item_hash"], strict=True)] == [(i.item_id, i.sha256) for i in asked]
+    own = np.stack(table["vector"])
+    assert own.dtype == np.float16
+    np.testing.assert_allclose(own[[0, 77]], embed([asked[0].question, asked[77].question]), atol=1e-3)

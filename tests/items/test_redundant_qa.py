@@ -4,9 +4,11 @@ import re
 from collections import Counter, defaultdict
 from itertools import combinations
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from benchtrust import items
+from benchtrust import items, project
 from benchtrust.items.redundant_qa import DOMAINS, WORD, shared_words
 
 UNCLEAN = re.compile(r"\s[,.;:?!]|  |[\t\u00a0\u200b\ufffd\u2018\u2019\u201c\u201d]")
@@ -157,3 +159,12 @@ def test_every_beginning_of_the_subset_is_balanced(every):
     for n in (20, 100, 300):
         count = Counter(item.strata[0] for item in items.subset(every, n))
         assert max(count.values()) - min(count.values()) <= 5
+
+
+def test_the_committed_embeddings_are_of_these_questions(every):
+    """Of other questions they would be stale: benchtrust models embed redundant_qa."""
+    table = pd.read_parquet(project.data("recorded/embeddings/redundant_qa.parquet"))
+    assert [*zip(table["item_id"], table["item_hash"], strict=True)] == [(i.item_id, i.sha256) for i in every]
+    vectors = np.stack(table["vector"]).astype("float64")
+    assert vectors.shape == (540, 384)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=2e-3)

@@ -1,5 +1,6 @@
 """``benchtrust models``: the catalogue, and weights into the cache."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,3 +45,26 @@ def get(names: Annotated[list[str], typer.Argument(help="Names, as `models list`
     known = [*catalogue(), *encoders()]
     for name in [pick(name, known, "model") for name in names]:
         out.print(f"{name}: {weights.get(name)}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def embed(
+    benchmark: Annotated[str, typer.Argument(help="Benchmark whose questions are read.")],
+    target: Annotated[Path, typer.Option("--out", help="Parquet file; one that is there is replaced.")],
+    encoder: Annotated[str, typer.Option(help="Name, as `models list` shows it.")] = "all-MiniLM-L6-v2",
+) -> None:
+    """Write sentence embeddings of a benchmark's questions: a row per item, in half precision."""
+    import numpy as np
+    import pandas as pd
+
+    from benchtrust import items
+    from benchtrust.files import replacing
+    from benchtrust.inference import embed
+
+    asked = items.load(benchmark)
+    vectors = embed([item.question for item in asked], encoder).astype(np.float16)
+    columns = {"item_id": [item.item_id for item in asked], "item_hash": [item.sha256 for item in asked]}
+    table = pd.DataFrame(columns | {"vector": [*vectors]})
+    with replacing(target) as scratch:
+        table.to_parquet(scratch, index=False, compression="zstd", compression_level=9)
+    out.print(f"{len(table)} questions by {encoder}: {target}", highlight=False, soft_wrap=True)

@@ -46,6 +46,14 @@ from benchtrust.harmony.similarity import (
 )
 from benchtrust.harmony.trends import PairedHarmony, SizeTrend, paired_harmony, size_trend
 from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
+from benchtrust.harmony.validation import (
+    Preference,
+    RedundantQA,
+    accuracy_profiles,
+    pair_similarities,
+    paraphrase_preference,
+    redundant_qa,
+)
 
 __all__ = [
     "FLOOR",
@@ -57,6 +65,7 @@ __all__ = [
     "Heterogeneity",
     "PairedHarmony",
     "Partition",
+    "Preference",
     "Rebalanced",
     "RedundantQA",
     "Similarity",
@@ -79,6 +88,8 @@ __all__ = [
     "letters",
     "ngram_similarity",
     "paired_harmony",
+    "pair_similarities",
+    "paraphrase_preference",
     "partition",
     "partition_stability",
     "plane",
