@@ -52,7 +52,7 @@ OPTIONAL = ("shots_used", "item_hash", "part", "letter_logprobs", "answer_tokens
 
 OUTCOMES = ("scored", "unparsed", "truncated", "failed")
 BENCHMARKS = ("truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest")
-CHOICE_SETS = ("arc_challenge", "commonsenseqa", "logiqa", "pubmedqa", "cosmosqa")
+CHOICE_SETS = ("arc_challenge", "commonsenseqa", "logiqa", "pubmedqa", "cosmosqa", "redundant_qa")
 CONFIGURATION = ["template", "shots", "decoding", "scoring"]
 CELL = ["benchmark", "model", *CONFIGURATION, "cell_id"]
 

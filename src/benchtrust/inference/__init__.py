@@ -11,6 +11,7 @@ __all__ = [
     "ModelEntry",
     "OptionScores",
     "catalogue",
+    "embed",
     "entry",
     "generate",
     "load",
@@ -28,4 +29,8 @@ def __getattr__(name: str):
         from benchtrust.inference.model import load
 
         return load
+    if name == "embed":
+        from benchtrust.inference.encoding import embed
+
+        return embed
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

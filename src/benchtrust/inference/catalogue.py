@@ -50,12 +50,44 @@ class ModelEntry:
         return f"gguf:{self.gguf_sha256}" if self.gguf_sha256 else f"{self.hub}@{self.revision}"
 
 
+@dataclass(frozen=True)
+class Encoder:
+    """A model that turns a sentence into a vector.
+
+    Attributes
+    ----------
+    name : as in the catalogue.
+    wheel, wheel_sha256 : PyPI requirement, and hash of the wheel that it means.
+    folder : where in the wheel its transformers folder lies.
+    max_tokens : longest text in tokens; the rest of a longer one is not read.
+    licence, note, parameters : as of `ModelEntry`.
+    """
+
+    name: str
+    licence: str
+    note: str
+    parameters: float
+    wheel: str
+    wheel_sha256: str
+    folder: str
+    max_tokens: int
+
+
 @cache
 def catalogue() -> dict[str, ModelEntry]:
     """All models by name, in the order of `catalogue.toml`."""
-    text = Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8")
-    entries = tomllib.loads(text)["model"]
+    entries = _tables()["model"]
     return {e["name"]: ModelEntry(**{**e, "wheels": _wheels(e.get("wheels", []))}) for e in entries}
+
+
+@cache
+def encoders() -> dict[str, Encoder]:
+    """All sentence encoders by name; they are no respondents, so `catalogue` lacks them."""
+    return {e["name"]: Encoder(**e) for e in _tables()["encoder"]}
+
+
+def _tables() -> dict[str, list[dict]]:
+    return tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
 
 
 def entry(name: str) -> ModelEntry:

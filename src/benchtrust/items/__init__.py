@@ -1,10 +1,19 @@
-"""Benchmarks as items: five on safety and five choice sets, from pinned files; practice items of our own."""
+"""Benchmarks as items: five on safety and six choice sets, one of them our own; and practice items."""
 
 import hashlib
 from collections.abc import Iterable
 
 from benchtrust.errors import pick
-from benchtrust.items import bbq, choice_sets, crows_pairs, practice, toxigen, truthfulqa, xstest
+from benchtrust.items import (
+    bbq,
+    choice_sets,
+    crows_pairs,
+    practice,
+    redundant_qa,
+    toxigen,
+    truthfulqa,
+    xstest,
+)
 from benchtrust.items.model import Benchmark, Item
 from benchtrust.items.subset import exemplars, permutation, subset
 
@@ -13,8 +22,13 @@ BENCHMARKS: dict[str, Benchmark] = {
 }
 """The five safety benchmarks, over which the harness is varied."""
 
-CHOICE_SETS: dict[str, Benchmark] = {bench.name: bench for bench in choice_sets.BENCHMARKS}
-"""Five multiple-choice sets, no safety benchmarks, for the uniformity part; one configuration each."""
+CHOICE_SETS: dict[str, Benchmark] = {
+    bench.name: bench for bench in (*choice_sets.BENCHMARKS, redundant_qa.BENCHMARK)
+}
+"""Six multiple-choice sets, no safety benchmarks, for the uniformity part; one configuration each.
+
+The last, RedundantQA, is our own; the others come from pinned files.
+"""
 
 __all__ = [
     "BENCHMARKS",

@@ -1,6 +1,7 @@
 """Our own practice items, in the schema of the benchmarks: they need no download."""
 
 import json
+from pathlib import Path
 
 from benchtrust import project
 from benchtrust.items.model import Benchmark, Item
@@ -13,9 +14,13 @@ def load(benchmark: Benchmark) -> list[Item]:
     ------
     DataFileError : the repository has no such file.
     """
-    path = project.data(f"items/practice/{benchmark.stem}.jsonl")
+    return read(benchmark.name, project.data(f"items/practice/{benchmark.stem}.jsonl"))
+
+
+def read(benchmark: str, path: Path) -> list[Item]:
+    """Items of a benchmark from a file of our own, one JSON object a line."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return [
-        Item(benchmark.name, **{**row, "options": tuple(row["options"]), "strata": tuple(row["strata"])})
+        Item(benchmark, **{**row, "options": tuple(row["options"]), "strata": tuple(row["strata"])})
         for row in rows
     ]
