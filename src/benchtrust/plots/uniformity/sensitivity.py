@@ -1,6 +1,6 @@
 """Figures of the page on sensitivity and nulls."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,7 @@ def sharpness_ranges(
             f"τ = {default:g}", (default, -0.75), xytext=(4, 0), textcoords="offset points", va="center"
         )
         ax.set(title=support, xlabel="τ, 1 / nat", xscale="log", ylim=(len(titles) - 0.4, -1.1))
+        _plain_ticks(ax, (0.001, 0.01, 0.1, 1, 10, 100, 1000))
         ax.grid(visible=False, axis="y")
     axes[0].set_yticks(range(len(titles)), titles.values())
     return fig
@@ -76,12 +77,13 @@ def sweep_panels(sweep: "pd.DataFrame", titles: Mapping[str, str], bandwidth: fl
         for row in band.itertuples():
             ax.annotate(f"{row.k}", (row.tau, 1.1), ha="center", fontsize=8.5, color=MUTED)
         ax.set(xscale="log", ylim=(-0.03, 1.22), yticks=[0, 0.5, 1])
+        _plain_ticks(ax, sorted(own["tau"].unique()))
         ax.set_title(title, fontsize=10)
     _shared_labels(grid, len(titles), "τ", "H")
     last = sweep[sweep["tau"] == sweep["tau"].max()].set_index(["benchmark", "bandwidth"])["value"]
     shown = [*titles][: 3 * n_rows][min(2, len(titles) - 1)]
     ends = {f"b = {b:g}": (sweep["tau"].max(), last[shown, b]) for b in bandwidths}
-    label_lines(grid.flat[min(2, len(titles) - 1)], ends, colors, gap=0.14)
+    label_lines(grid.flat[min(2, len(titles) - 1)], ends, colors, gap=0.16)
     return fig
 
 
@@ -105,7 +107,8 @@ def null_strips(found: "pd.DataFrame", titles: Mapping[str, str], models: Mappin
             if name in own.index:
                 _strip(ax, place, own.loc[name])
         ax.set_title(title, fontsize=10)
-        ax.set(xlabel="H", ylim=(len(titles) - 0.4, -0.6), xlim=(min(0.5, found["low"].min()) - 0.03, 1.03))
+        ax.set(xlabel="H", ylim=(len(titles) - 0.4, -0.6), xlim=(-0.04, 1.04))
+        ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         ax.grid(visible=False, axis="y")
     axes[0, 0].set_yticks(range(len(titles)), titles.values())
     return fig
@@ -118,33 +121,29 @@ def _strip(ax: "Axes", place: int, row: "pd.Series") -> None:
 
 
 def bias_panels(curves: "pd.DataFrame") -> "Figure":
-    """Mean H and its band against the number of items, a line per k, a panel per case; dotted, the truth.
+    """Mean H against the number of items, a line per k, a panel per case; dotted, the truth.
 
     Parameters
     ----------
-    curves : columns case, k, n_items, true, mean, low, high.
+    curves : columns case, k, n_items, true, mean.
     """
     import matplotlib.pyplot as plt
 
     cases = list(dict.fromkeys(curves["case"]))
     fig, axes = plt.subplots(1, len(cases), sharey=True, figsize=(WIDTH, 3.3), squeeze=False)
+    colors = {f"k = {k}": color for k, color in zip(sorted(curves["k"].unique()), _COLORS, strict=False)}
     for ax, case in zip(axes[0], cases, strict=True):
         own = curves[curves["case"] == case]
-        for (k, line), color, marker in zip(own.groupby("k"), _COLORS, MARKERS, strict=False):
-            ax.fill_between(line["n_items"], line["low"], line["high"], color=color, alpha=0.15, linewidth=0)
-            ax.plot(line["n_items"], line["mean"], marker=marker, color=color, markersize=4.5)
+        for (name, color), (_, line), marker in zip(colors.items(), own.groupby("k"), MARKERS, strict=False):
+            ax.plot(line["n_items"], line["mean"], marker=marker, color=color, markersize=4.5, label=name)
             ax.axhline(line["true"].iloc[0], color=color, linewidth=1.3, linestyle=":")
-            ax.annotate(
-                f"k = {k}",
-                (line["n_items"].iloc[0], line["mean"].iloc[0]),
-                xytext=(0, 7),
-                textcoords="offset points",
-                ha="center",
-                fontsize=9.5,
-            )
         ax.set_title(case, fontsize=10)
-        ax.set(xscale="log", xlabel="items", xlim=(0.6 * own["n_items"].min(), 1.3 * own["n_items"].max()))
-    axes[0, 0].set_ylabel("H")
+        ax.set(xscale="log", xlabel="items", xlim=(0.7 * own["n_items"].min(), 1.3 * own["n_items"].max()))
+        _plain_ticks(ax, (100, 1000))
+    last = curves[(curves["case"] == cases[-1]) & (curves["n_items"] == curves["n_items"].max())]
+    ends = {f"k = {row.k}": (row.n_items, row.mean) for row in last.itertuples()}
+    label_lines(axes[0, -1], ends, colors, gap=0.09)
+    axes[0, 0].set_ylabel("mean H")
     return fig
 
 
@@ -171,6 +170,7 @@ def stability_strips(
             ax.plot([own["ari"].median()], [place], "|", color=INK, markersize=18, markeredgewidth=1.8)
         ax.set_title(title, fontsize=10)
         ax.set(xlabel="ARI", xlim=(-0.08, 1.08), ylim=(len(titles) - 0.5, -0.5))
+        ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
         ax.grid(visible=False, axis="y")
     axes[0].set_yticks(range(len(titles)), titles.values())
     return fig
@@ -185,3 +185,13 @@ def _shared_labels(grid: np.ndarray, n: int, x: str, y: str) -> None:
         if below:
             grid[below[-1], column].set_xlabel(x)
             grid[below[-1], column].tick_params(labelbottom=True)
+
+
+def _plain_ticks(ax: "Axes", values: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis at these values, written out."""
+    from matplotlib.ticker import NullLocator
+
+    low, high = ax.get_xlim()
+    shown = [value for value in values if low <= value <= high]
+    ax.set_xticks(shown, [f"{value:g}".removeprefix("0") for value in shown])
+    ax.xaxis.set_minor_locator(NullLocator())
