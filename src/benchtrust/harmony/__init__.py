@@ -45,7 +45,6 @@ from benchtrust.harmony.similarity import (
     vocabulary,
 )
 from benchtrust.harmony.trends import PairedHarmony, SizeTrend, paired_harmony, size_trend
-from benchtrust.harmony.validation import RedundantQA, accuracy_profiles, redundant_qa
 from benchtrust.harmony.validation import (
     Preference,
     RedundantQA,
@@ -87,8 +86,8 @@ __all__ = [
     "heterogeneity",
     "letters",
     "ngram_similarity",
-    "paired_harmony",
     "pair_similarities",
+    "paired_harmony",
     "paraphrase_preference",
     "partition",
     "partition_stability",
