@@ -85,7 +85,8 @@ def silhouette_lines(sweep: "pd.DataFrame") -> "Figure":
             away = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": 9, "color": MUTED}
             ax.annotate("without clusters", (own["k"].max(), line), ha="right", va="bottom", **away)
         ax.set_title(f"{name}\nlargest at k = {best['k']:.0f}", fontsize=9.5)
-        ax.set(xlabel="clusters k", xticks=[2, 5, 10, 15, 20], ylim=(min(0, sweep["silhouette"].min()), None))
+        ax.set(xlabel="clusters k", xticks=[k for k in (2, 5, 10, 15, 20) if k <= own["k"].max()])
+    axes[0][0].set_ylim(min(0, sweep["silhouette"].min()), 1.1 * sweep[["silhouette", "null"]].max(axis=None))
     axes[0][0].set_ylabel("mean silhouette")
     return fig
 
