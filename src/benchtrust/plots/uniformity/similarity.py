@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchtrust.plots import INK, MARKERS, MODEL_COLORS, MUTED, PAPER, SPARE_COLORS, WIDTH
+from benchtrust.plots import INK, MARKERS, MODEL_COLORS, MUTED, SPARE_COLORS, WIDTH
 
 if TYPE_CHECKING:
     import pandas as pd
