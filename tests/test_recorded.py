@@ -70,7 +70,7 @@ def test_models_share_at_least_the_promised_items(grid: pd.DataFrame) -> None:
     assert set(shared.index) == set(items.BENCHMARKS)
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random"])
+@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random", "uniformity"])
 def test_answer_distributions_belong_to_the_cells_of_the_named_configuration(folder: str) -> None:
     table, frame = distributions.read(ROOT / "distributions" / folder), responses.read(ROOT / folder)
     named = frame[
@@ -88,7 +88,7 @@ def test_the_record_is_small_enough_for_a_repository() -> None:
     assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 15e6
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random"])
+@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random", "uniformity"])
 def test_the_manifest_says_what_the_files_hold(folder: str) -> None:
     table = responses.read(ROOT / folder)
     manifest = json.loads((ROOT / folder / "manifest.json").read_text())
