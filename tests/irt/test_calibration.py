@@ -460,7 +460,7 @@ def test_what_cannot_be_calibrated_is_refused_with_what_to_do(name):
 
 def test_two_respondents_are_too_few():
     matrix = pd.DataFrame([[0, 1, 0], [1, 0, 1]]).rename_axis(index="respondent", columns="item")
-    with pytest.raises(SchemaError, match="2 respondent"):
+    with pytest.raises(SchemaError, match="Respondents with answers: 2"):
         calibrate(matrix)
 
 
