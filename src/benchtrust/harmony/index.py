@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from scipy.special import softmax, xlogy
 
 from benchtrust.errors import SchemaError
@@ -140,6 +141,22 @@ def masses(accuracy: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.nd
     mean = (weights * accuracy).sum(axis=-1, keepdims=True)
     logs = np.log(weights, where=weights > 0, out=np.full(weights.shape, -np.inf))
     return softmax(logs - ((accuracy - mean) / bandwidth) ** 2, axis=-1)
+
+
+def redrawn(counts: np.ndarray, labels: np.ndarray, scores: np.ndarray, bandwidth: float) -> np.ndarray:
+    """(draws,) H of items drawn again, the partition as given; a cluster that a draw misses counts in k.
+
+    Parameters
+    ----------
+    counts : (draws, n) how often each item is in a draw.
+    labels, scores : (n,) clusters 0..k-1 and scores of the items, none missing.
+    bandwidth : as in `harmony`.
+    """
+    at, shape = (np.arange(len(labels)), labels), (len(labels), int(labels.max()) + 1)
+    members, right = (sparse.csr_array((own, at), shape=shape) for own in (np.ones(len(labels)), scores))
+    sizes, sums = counts @ members, counts @ right
+    weights = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
+    return entropy(masses(sums / np.maximum(sizes, 1), weights, bandwidth))
 
 
 def entropy(p: np.ndarray, epsilon: float = 0.0) -> np.ndarray:

@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from benchtrust.errors import SchemaError
-from benchtrust.harmony.index import cluster_scores, entropy, masses
+from benchtrust.harmony.index import cluster_scores, redrawn
 from benchtrust.harmony.nulls import harmony_null
 
 UNDETERMINED = "undetermined"
@@ -95,11 +95,8 @@ def resampled(
     for model in labels.index[labels.nunique(axis=1) > 1]:
         asked = (labels.loc[model].notna() & scores.loc[model].notna()).to_numpy()
         own = labels.loc[model].to_numpy()[asked].astype(int)
-        member = (own[:, None] == np.arange(own.max() + 1)).astype("float64")
-        sizes = counts[:, asked] @ member
-        right = counts[:, asked] @ (member * scores.loc[model].to_numpy(dtype="float64")[asked, None])
-        weights = sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1)
-        drawn[model] = entropy(masses(right / np.maximum(sizes, 1), weights, bandwidth))
+        score = scores.loc[model].to_numpy(dtype="float64")[asked]
+        drawn[model] = redrawn(counts[:, asked], own, score, bandwidth)
     if not drawn:
         raise SchemaError("No model has a partition of this benchmark: there is no H to average.")
     return pd.DataFrame(drawn)

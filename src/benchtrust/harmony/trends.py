@@ -4,12 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from benchtrust.errors import SchemaError
-from benchtrust.harmony.index import cluster_scores, entropy, harmony, masses
+from benchtrust.harmony.index import cluster_scores, harmony, redrawn
 
 _BLOCK = 50
 """Draws of the items held at once."""
@@ -90,18 +89,14 @@ def paired_harmony(
         raise SchemaError(f"Labels of shape {labels.shape} do not fit scores of {values.shape}.")
     if n_draws < 2:
         raise SchemaError(f"{n_draws} draws: at least two are needed.")
-    own = [
-        _plain(row, label, bandwidth)
-        for row, label in zip(values, np.broadcast_to(labels, values.shape), strict=True)
-    ]
+    own = list(zip(np.broadcast_to(labels, values.shape), values, strict=True))
+    found = [cluster_scores(score, label) for label, score in own]
+    value = pd.Series([harmony(one.accuracy, one.sizes, bandwidth).value for one in found], scores.index)
     n, draws = values.shape[1], np.empty((n_draws, len(own)))
     for start in range(0, n_draws, _BLOCK):
-        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, n_draws - start)).T.astype("float64")
-        for place, (_, member, right) in enumerate(own):
-            sizes, sums = (member @ counts).T, (right @ counts).T
-            found = entropy(masses(sums / np.maximum(sizes, 1), sizes / n, bandwidth))
-            draws[start : start + _BLOCK, place] = found
-    value = pd.Series([h for h, _, _ in own], index=scores.index)
+        counts = rng.multinomial(n, np.full(n, 1 / n), size=min(_BLOCK, n_draws - start)).astype("float64")
+        drawn = [redrawn(counts, label, score, bandwidth) for label, score in own]
+        draws[start : start + _BLOCK] = np.transpose(drawn)
     return PairedHarmony(value, pd.DataFrame(draws, columns=scores.index))
 
 
@@ -155,14 +150,3 @@ def size_trend(
         models=len(models),
         sizes=len(set(own)),
     )
-
-
-def _plain(
-    scores: np.ndarray, labels: np.ndarray, bandwidth: float
-) -> tuple[float, sparse.csr_array, sparse.csr_array]:
-    """H, and clusters × items with one for each member and with its score."""
-    found = cluster_scores(scores, labels)
-    at = (labels, np.arange(len(labels)))
-    shape = (len(found.sizes), len(labels))
-    member, right = (sparse.csr_array((data, at), shape=shape) for data in (np.ones(len(labels)), scores))
-    return harmony(found.accuracy, found.sizes, bandwidth).value, member, right

@@ -11,7 +11,8 @@ from benchtrust.irt.adaptive import adaptive_test
 from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.curves import probability
 from benchtrust.irt.matrix import warn_unnamed
-from benchtrust.irt.pool import binary_matrix
+from benchtrust.irt.pool import binary_matrix, family_of
+from benchtrust.irt.ranks import LEAST, ranks, spearman
 from benchtrust.irt.subsets import (
     FISHER,
     METHODS,
@@ -36,8 +37,6 @@ MIN_VARIANCE = 0.01
 """Items with p(1 - p) below this are not worth asking."""
 
 MEASURES = ("agreement", "top", "error")
-_LEAST = 3
-_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -253,13 +252,13 @@ def split_half_reliability(matrix: pd.DataFrame, rng: np.random.Generator, n_dra
     """
     values = binary_matrix(matrix).to_numpy()
     n, n_items = values.shape
-    if n < _LEAST or n_items < 2 or n_draws < 1:
+    if n < LEAST or n_items < 2 or n_draws < 1:
         raise SchemaError(f"{n} respondents, {n_items} items, {n_draws} draws: give 3, 2 and 1, or more.")
     halves = np.empty(n_draws)
     for draw in range(n_draws):
         order = rng.permutation(n_items)
         first, second = (_row_means(values[:, own]) for own in np.array_split(order, 2))
-        halves[draw] = _spearman(first, second)
+        halves[draw] = spearman(first, second)
     full = np.divide(2 * halves, 1 + halves, out=np.full(n_draws, np.nan), where=halves > -1)
     return SplitHalf(halves, full, int(np.isnan(halves).sum()))
 
@@ -339,14 +338,12 @@ def _held_out(
     if families is None and n_splits and n_held_out:
         held_out = [np.isin(np.arange(n), rng.permutation(n)[:n_held_out]) for _ in range(n_splits)]
     elif families is not None and n_splits is n_held_out is None:
-        own = pd.Series([families.get(name) for name in respondents], respondents)
-        if own.isna().any():
-            raise SchemaError(f"{own.index[own.isna()][0]!r} has no family: name one for each respondent.")
+        own = family_of(respondents, families)
         held_out = [(own == family).to_numpy() for family in own.unique()]
     else:
         raise SchemaError("Give n_splits and n_held_out, or else families.")
     fewest = n - max(int(test.sum()) for test in held_out)
-    if fewest < _LEAST:
+    if fewest < LEAST:
         raise SchemaError(f"{fewest} of {n} models left to choose items on: hold fewer out.")
     return held_out
 
@@ -403,7 +400,7 @@ def _measures(split: _Split, size: int, k: int, estimate: pd.Series, top: int) -
     return {
         "size": size,
         "k": k,
-        "agreement": _spearman(guess, truth),
+        "agreement": spearman(guess, truth),
         "top": _top_agreement(guess, truth, top),
         "error": errors.mean() if len(errors) else np.nan,
         "n_held_out": len(full),
@@ -417,21 +414,6 @@ def _row_means(values: np.ndarray) -> np.ndarray:
     return np.nansum(values, axis=1) / np.where(n > 0, n, np.nan)
 
 
-def _ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks from below; values that differ by rounding tie."""
-    from scipy.stats import rankdata
-
-    return rankdata(np.round(values, _DECIMALS))
-
-
-def _spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Rank correlation; NaN with fewer than three numbers or where all of a side tie."""
-    ranks = np.array([_ranks(first), _ranks(second)])
-    if ranks.shape[1] < _LEAST or (np.ptp(ranks, axis=1) == 0).any():
-        return float("nan")
-    return float(np.corrcoef(ranks)[0, 1])
-
-
 def _top_agreement(guess: np.ndarray, truth: np.ndarray, top: int) -> float:
     """Expected share of the best by truth among the best by guess; NaN unless there are more than `top`."""
     if len(truth) <= top:
@@ -441,9 +423,9 @@ def _top_agreement(guess: np.ndarray, truth: np.ndarray, top: int) -> float:
 
 def _chance_of_top(values: np.ndarray, top: int) -> np.ndarray:
     """Chance of each to be among the `top` largest when ties are broken by lot."""
-    ranks = _ranks(values)
-    ahead = (ranks[:, None] < ranks).sum(axis=1)
-    tied = (ranks[:, None] == ranks).sum(axis=1)
+    own = ranks(values)
+    ahead = (own[:, None] < own).sum(axis=1)
+    tied = (own[:, None] == own).sum(axis=1)
     return np.clip((top - ahead) / tied, 0, 1)
 
 

@@ -107,6 +107,13 @@ def calibrate(
     )
 
 
+def calibrate_quietly(matrix: pd.DataFrame, priors: Priors | None, **options: float) -> Calibration:
+    """`calibrate` without the warning of few respondents, for refits of what has been warned of before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FewRespondentsWarning)
+        return calibrate(matrix, priors, **options)
+
+
 def _degenerate(table: pd.DataFrame) -> pd.Series:
     """Why an item cannot be calibrated, or ``""`` if it can."""
     values = table.to_numpy()

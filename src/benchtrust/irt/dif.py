@@ -11,7 +11,7 @@ from statsmodels.stats.multitest import multipletests
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.item_fit import LEAST_EXPECTED, NOT_ESTIMABLE, rest_strata
-from benchtrust.irt.pool import binary_matrix
+from benchtrust.irt.pool import binary_matrix, family_of
 
 LEAST_FAMILY = 8
 """Smallest family that is compared with the rest."""
@@ -65,7 +65,7 @@ def mantel_haenszel(
     values = table.to_numpy()
     if np.isnan(values).any():
         raise SchemaError(f"{int(np.isnan(values).sum())} answers are missing: matching by score needs all.")
-    family = _family_of(table.index, families)
+    family = family_of(table.index, families)
     sizes = family.value_counts()
     large = sizes.index[(sizes >= least) & (len(family) - sizes >= least)]
     if not len(large):
@@ -75,13 +75,6 @@ def mantel_haenszel(
         [_compared(name, (family == name).to_numpy(), values, strata, table.columns) for name in large],
         ignore_index=True,
     )
-
-
-def _family_of(respondents: pd.Index, families: Mapping[Hashable, Hashable]) -> pd.Series:
-    own = pd.Series([families.get(name) for name in respondents], respondents)
-    if own.isna().any():
-        raise SchemaError(f"{own.index[own.isna()][0]!r} has no family: name one for each respondent.")
-    return own
 
 
 def _compared(

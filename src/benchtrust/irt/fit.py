@@ -1,19 +1,17 @@
 """Does one ability explain the answers of a few dozen respondents? By parametric bootstrap."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
-from benchtrust.irt.calibration import Calibration
+from benchtrust.irt.calibration import Calibration, calibrate_quietly
 from benchtrust.irt.estimation import Priors
-from benchtrust.irt.held_out import calibrate_quietly
 from benchtrust.irt.item_fit import s_x2
 from benchtrust.irt.pool import binary_matrix
 from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
-from benchtrust.irt.simulation import simulate
+from benchtrust.irt.simulation import simulate_like
 
 STATISTICS = {
     "s_x2": "upper",
@@ -135,7 +133,7 @@ def fit_bootstrap(
         raise SchemaError("The calibration is of other respondents than the matrix: give its own.")
     observed = _Fitted.of(table, calibration.items, n_strata)
     drawn, converged = [], []
-    for answers in _simulated(table, calibration, n_draws, rng):
+    for answers in simulate_like(table, calibration, n_draws, rng):
         again = calibrate_quietly(answers, calibration.priors, tolerance=calibration.tolerance)
         drawn.append(_Fitted.of(answers, again.items, n_strata))
         converged.append(again.converged)
@@ -151,16 +149,6 @@ def fit_bootstrap(
         eigenvalues=_scree(observed.scree, [one.scree for one in drawn]),
         n_not_converged=int(np.sum(~np.array(converged))),
     )
-
-
-def _simulated(
-    matrix: pd.DataFrame, calibration: Calibration, n_draws: int, rng: np.random.Generator
-) -> Iterator[pd.DataFrame]:
-    abilities = calibration.abilities.fillna({"theta": 0.0, "se": 1.0})
-    asked = matrix[calibration.items.index].notna()
-    for _ in range(n_draws):
-        theta = rng.normal(abilities["theta"], abilities["se"])
-        yield simulate(pd.Series(theta, matrix.index), calibration.items, rng).where(asked)
 
 
 def _p_values(observed: np.ndarray, draws: np.ndarray, tail: str) -> np.ndarray:
@@ -243,7 +231,7 @@ def part_agreement(
         raise SchemaError(f"{len(strange)} items of the part are not in the matrix, such as {strange[0]!r}.")
     inside = calibration.items.index.isin(part)
     observed = _agreement(table[calibration.items.index], inside, calibration.priors)
-    simulated = _simulated(table, calibration, n_draws, rng)
+    simulated = simulate_like(table, calibration, n_draws, rng)
     draws = np.array([_agreement(answers, inside, calibration.priors) for answers in simulated])
     return PartAgreement(observed, draws, float(_p_values(np.array(observed), draws, "lower")))
 

@@ -10,17 +10,16 @@ import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError, pick
-from benchtrust.irt.ability import ability
 from benchtrust.irt.adaptive import adaptive_test
 from benchtrust.irt.calibration import Calibration, calibrate
 from benchtrust.irt.curves import probability
 from benchtrust.irt.estimation import FLAT, Answers, Priors, posterior, suited_nodes
 from benchtrust.irt.pool import binary_matrix, item_parameters
+from benchtrust.irt.ranks import LEAST, spearman
+from benchtrust.irt.residuals import residuals
 
 _NODES = np.linspace(-8, 8, 401)
 _LEAST_SD = 0.05
-_LEAST = 3
-_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,7 @@ def residual_correlations(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.DataF
 
     Source: after Yen, Applied Psychological Measurement 8 (1984) 125–145.
     """
-    matrix = binary_matrix(matrix)
-    parameters = item_parameters(items, matrix)
-    matrix = matrix[parameters.index]
-    theta = ability(matrix, parameters)["theta"].to_numpy()
-    residuals = matrix - probability(theta[:, None], *parameters.to_numpy().T)
-    return residuals.T.corr(min_periods=3)
+    return residuals(matrix, items).T.corr(min_periods=LEAST)
 
 
 def robust_errors(matrix: pd.DataFrame, calibration: Calibration, by: Sequence[str]) -> pd.DataFrame:
@@ -205,8 +199,8 @@ def group_agreement(estimates: pd.DataFrame, truth: pd.Series, by: Sequence[str]
     if not estimates.index.equals(truth.index):
         raise SchemaError("Estimates and truth are of other respondents, or in another order: reindex one.")
     members = _members(estimates.index, by)
-    values, whole = estimates.to_numpy(), truth.to_numpy()[:, None]
-    rows = [_rank_correlations(values[own], whole[own]) for own in members.values()]
+    values, whole = estimates.to_numpy(), truth.to_numpy()
+    rows = [[spearman(step, whole[own]) for step in values[own].T] for own in members.values()]
     levels = _levels(estimates.index, by)
     names = pd.DataFrame(list(members), columns=levels)
     return pd.DataFrame(rows, names.set_index(levels).index, estimates.columns)
@@ -239,17 +233,6 @@ def _slopes(
     for k, (precision, trust) in enumerate(zip(priors.precision, priors.trust(n_items), strict=True)):
         information[k, :, k] += precision * (np.eye(n_items) - trust / n_items)
     return slopes, information.reshape(2 * n_items, 2 * n_items)
-
-
-def _rank_correlations(values: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Spearman correlation of each column with the one of the truth; values that differ by rounding tie."""
-    from scipy.stats import rankdata
-
-    first, second = (rankdata(np.round(own, _DECIMALS), axis=0) for own in (values, truth))
-    first, second = first - first.mean(axis=0), second - second.mean(axis=0)
-    spread = np.sqrt((first**2).sum(axis=0) * (second**2).sum(axis=0))
-    told = (spread > 0) & (len(values) >= _LEAST)
-    return np.divide((first * second).sum(axis=0), spread, out=np.full(len(spread), np.nan), where=told)
 
 
 def _expected(theta: pd.DataFrame, items: pd.DataFrame, pass_rates: pd.Series) -> pd.DataFrame:

@@ -1,14 +1,13 @@
 """Does a model of the answers hold on answers, and on respondents, that it has not seen?"""
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.stats import t
 
-from benchtrust.errors import FewRespondentsWarning, SchemaError
-from benchtrust.irt.calibration import DEFAULT_PRIORS, Calibration, calibrate
+from benchtrust.errors import SchemaError
+from benchtrust.irt.calibration import DEFAULT_PRIORS, calibrate_quietly
 from benchtrust.irt.estimation import Answers, Priors, posterior, suited_nodes
 from benchtrust.irt.pool import binary_matrix
 
@@ -112,13 +111,6 @@ def _expected(values: np.ndarray, items: pd.DataFrame) -> np.ndarray:
     answers, parameters = Answers.of(values), np.array([np.log(a), -a * b])
     found = posterior(answers, parameters, suited_nodes(answers, parameters))
     return found.weights @ found.chances.T
-
-
-def calibrate_quietly(matrix: pd.DataFrame, priors: Priors | None, **options: float) -> Calibration:
-    """`calibrate` without the warning of few respondents, for refits of what has been warned of before."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FewRespondentsWarning)
-        return calibrate(matrix, priors, **options)
 
 
 def parameter_stability(

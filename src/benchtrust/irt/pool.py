@@ -1,5 +1,7 @@
 """What adaptive tests and subsets want: some answers, and parameters of items that they hold."""
 
+from collections.abc import Hashable, Mapping
+
 import pandas as pd
 
 from benchtrust.errors import SchemaError
@@ -37,3 +39,16 @@ def item_parameters(items: pd.DataFrame, matrix: pd.DataFrame) -> pd.DataFrame:
             f"{shown(strange)}: keep the rows of items that it holds."
         )
     return parameters
+
+
+def family_of(respondents: pd.Index, families: Mapping[Hashable, Hashable]) -> pd.Series:
+    """Family of each respondent.
+
+    Raises
+    ------
+    SchemaError : a respondent without one.
+    """
+    own = pd.Series([families.get(name) for name in respondents], respondents)
+    if own.isna().any():
+        raise SchemaError(f"{own.index[own.isna()][0]!r} has no family: name one for each respondent.")
+    return own

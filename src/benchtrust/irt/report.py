@@ -7,15 +7,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from benchtrust.errors import FewRespondentsWarning, NotConvergedWarning, SchemaError
-from benchtrust.irt.calibration import Calibration, calibrate
+from benchtrust.errors import NotConvergedWarning, SchemaError
+from benchtrust.irt.calibration import Calibration, calibrate_quietly
 from benchtrust.irt.curves import information, probability
+from benchtrust.irt.item_fit import LEAST_EXPECTED
 from benchtrust.irt.matrix import checked, shown
 from benchtrust.irt.pool import item_parameters
-from benchtrust.irt.simulation import simulate
-
-_LEAST_EXPECTED = 1.0
-"""Σ P_i Q_i P_j Q_j of a pair that is compared."""
+from benchtrust.irt.residuals import pair_correlations
+from benchtrust.irt.simulation import simulate_like
 
 
 @dataclass(frozen=True)
@@ -275,14 +274,11 @@ def _together(values: np.ndarray, chances: np.ndarray, judged: np.ndarray) -> tu
     left = np.where(asked, values - chances, 0.0)
     spread = np.where(asked, chances * (1 - chances), 0.0)
     product, expected = left.T @ left, spread.T @ spread
-    n, sums, squares = (asked.T.astype("float64") @ asked, left.T @ asked, (left**2).T @ asked)
-    variance = n * squares - sums**2
-    scale = np.sqrt(np.maximum(variance * variance.T, 0))
-    compared = (expected >= _LEAST_EXPECTED) & judged & judged[:, None] & (scale > 0)
+    q3 = pair_correlations(left, asked.astype("float64"))
+    compared = (expected >= LEAST_EXPECTED) & judged & judged[:, None] & np.isfinite(q3)
     np.fill_diagonal(compared, False)
-    empty = np.full_like(product, np.nan)
-    z = np.divide(product, np.sqrt(expected), out=empty.copy(), where=compared)
-    return z, np.divide(n * product - sums * sums.T, scale, out=empty, where=compared)
+    z = np.divide(product, np.sqrt(expected), out=np.full_like(product, np.nan), where=compared)
+    return z, np.where(compared, q3, np.nan)
 
 
 def _bootstrap(
@@ -293,17 +289,12 @@ def _bootstrap(
     n_draws: int,
     least: int,
 ) -> _Null:
-    known = calibration.abilities.loc[table.index]
-    theta, se = known["theta"].to_numpy(), known["se"].to_numpy()
     gaps = np.empty((n_draws, table.shape[1], n_groups))
     largest, n_not_converged = np.empty((2, n_draws)), 0
-    for draw in range(n_draws):
-        abilities = pd.Series(theta + se * rng.standard_normal(len(theta)), table.index)
-        drawn = simulate(abilities, calibration.items, rng).where(table.notna())
+    for draw, drawn in enumerate(simulate_like(table, calibration, n_draws, rng)):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FewRespondentsWarning)
             warnings.simplefilter("ignore", NotConvergedWarning)
-            found = calibrate(drawn, calibration.priors, calibration.tolerance)
+            found = calibrate_quietly(drawn, calibration.priors, tolerance=calibration.tolerance)
         look = _look(drawn, found, n_groups, least)
         gaps[draw] = look.observed - look.expected
         largest[:, draw] = look.largest_z, look.largest_x2

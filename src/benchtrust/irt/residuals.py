@@ -75,7 +75,7 @@ def q3(matrix: pd.DataFrame, items: pd.DataFrame) -> ResidualCorrelations:
     """
     answers, chances = _answers_and_chances(matrix, items)
     asked = answers.notna().to_numpy(dtype="float64")
-    values = _correlations((answers - chances).to_numpy(), asked)
+    values = pair_correlations((answers - chances).to_numpy(), asked)
     unlikely = np.minimum(chances, 1 - chances) * asked
     values[unlikely.T @ unlikely < LEAST_EXPECTED] = np.nan
     np.fill_diagonal(values, np.nan)
@@ -93,7 +93,7 @@ def _answers_and_chances(matrix: pd.DataFrame, items: pd.DataFrame) -> tuple[pd.
     return answers, probability(theta[:, None], *parameters.to_numpy().T)
 
 
-def _correlations(values: np.ndarray, asked: np.ndarray) -> np.ndarray:
+def pair_correlations(values: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """(J, J) Pearson correlations over the rows that have both; NaN where undefined."""
     filled = np.where(asked > 0, values, 0.0)
     n, sums, squares = asked.T @ asked, filled.T @ asked, (filled**2).T @ asked

@@ -1,11 +1,17 @@
 """Made-up answers from a 2PL with known items and abilities."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.curves import probability
 from benchtrust.irt.matrix import named
+
+if TYPE_CHECKING:
+    from benchtrust.irt.calibration import Calibration
 
 
 def simulate(
@@ -38,3 +44,24 @@ def simulate(
     if missing:
         answers[rng.random(chances.shape) < missing] = np.nan
     return named(pd.DataFrame(answers, index=labelled.index, columns=items.index))
+
+
+def simulate_like(
+    matrix: pd.DataFrame, calibration: "Calibration", n_draws: int, rng: np.random.Generator
+) -> Iterator[pd.DataFrame]:
+    """Draw answers to the calibrated items that these respondents could have given, missing where theirs are.
+
+    An ability is drawn for each respondent from N(theta, se²), their posterior by MAP; N(0, 1) if they have
+    no answers.
+
+    Parameters
+    ----------
+    matrix : the answers that were calibrated on, respondents × items.
+    calibration : of `matrix`.
+    n_draws, rng : number and source of the draws.
+    """
+    abilities = calibration.abilities.loc[matrix.index].fillna({"theta": 0.0, "se": 1.0})
+    asked = matrix[calibration.items.index].notna()
+    for _ in range(n_draws):
+        theta = rng.normal(abilities["theta"], abilities["se"])
+        yield simulate(pd.Series(theta, matrix.index), calibration.items, rng).where(asked)
