@@ -23,11 +23,9 @@ def pages() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per page and colour scheme."""
+    """One test per page."""
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", pages() or ["index"])
-    if "scheme" in metafunc.fixturenames:
-        metafunc.parametrize("scheme", ["light", "dark"])
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -46,6 +44,12 @@ def site() -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
+
+
+@pytest.fixture
+def folder(site: str) -> Path:
+    """The files that are served."""
+    return SITE
 
 
 @pytest.fixture(scope="session")
