@@ -11,9 +11,9 @@ from benchtrust.inference.catalogue import ModelEntry, entry
 def nf4_as_fp32(name: str) -> Path:
     """Folder with the fp32 values of a catalogue model's NF4 weights, written into the cache once.
 
-    The weights are one file, `model.safetensors`. Generation settings name the end tokens only, so that greedy
-    means greedy; the tokenizer states the context window, which HELM asks for. The folder bears the model's
-    name.
+    The weights are one file, `model.safetensors`. Generation settings name special tokens only, so that
+    greedy means greedy; the tokenizer states the context window, which HELM asks for. The folder bears the
+    model's name.
 
     Raises
     ------

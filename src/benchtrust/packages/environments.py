@@ -1,4 +1,4 @@
-"""One environment a package, by uv from a complete lock; what is installed is compared with what is pinned."""
+"""One environment a package, by uv from a complete lock; what is there is compared with what is pinned."""
 
 import hashlib
 import importlib.util
@@ -31,6 +31,21 @@ def python(package: Package) -> Path:
     """Interpreter of a package's environment."""
     inside = "Scripts/python.exe" if os.name == "nt" else "bin/python"
     return home(package) / inside
+
+
+def site(package: Package) -> Path:
+    """Folder that the environment's distributions lie in.
+
+    Raises
+    ------
+    PackageError : there is none.
+    """
+    found = [*home(package).glob("lib/python3*/site-packages"), *home(package).glob("Lib/site-packages")]
+    if not found:
+        raise PackageError(
+            f"{package.title} is not installed. Run `benchtrust packages install {package.name}`."
+        )
+    return found[0]
 
 
 def lock(package: Package) -> Path:
@@ -120,17 +135,19 @@ def install(package: Package) -> bool:
 
 def _uv(package: Package, *arguments: str) -> None:
     if importlib.util.find_spec("uv") is None:
-        raise PackageError(f"uv is missing in {sys.prefix}: install it by `{sys.executable} -m pip install uv`.")
+        raise PackageError(
+            f"uv is missing in {sys.prefix}: install it by `{sys.executable} -m pip install uv`."
+        )
     done = subprocess.run([sys.executable, "-m", "uv", *arguments])
     if done.returncode:
         raise PackageError(
-            f"{package.title} could not be installed: uv {arguments[0]} ended with {done.returncode}; what it "
-            f"said stands above. Run `benchtrust packages install {package.name}` again; uv keeps what it has."
+            f"{package.title} could not be installed: uv {arguments[0]} ended with {done.returncode}; its "
+            f"reason stands above. Run `benchtrust packages install {package.name}` again: uv keeps what it has."
         )
 
 
 def _torch(folders: list[str]) -> list[str]:
-    """Options that give a CPU build of torch: from a folder that pip looks in too, else from torch's index."""
+    """Options that give a CPU build of torch: from a folder that pip looks in, else from torch's index."""
     links = [option for folder in folders for option in ("--find-links", folder)]
     here = any(True for folder in folders for _ in Path(folder).glob("torch-*.whl"))
     return links if here else [*links, "--torch-backend", "cpu"]
@@ -140,8 +157,12 @@ def _find_links() -> list[str]:
     """Folders that pip is told to look for wheels in; uv does not read pip's settings."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     said = subprocess.run(command, capture_output=True, text=True).stdout
-    values = [line.partition("=")[2] for line in said.splitlines() if line.partition("=")[0].endswith("find-links")]
-    return list(dict.fromkeys(folder for value in values for part in shlex.split(value) for folder in part.split()))
+    values = [
+        line.partition("=")[2] for line in said.splitlines() if line.partition("=")[0].endswith("find-links")
+    ]
+    return list(
+        dict.fromkeys(folder for value in values for part in shlex.split(value) for folder in part.split())
+    )
 
 
 def _few(phrases: list[str], n: int = 5) -> str:
@@ -155,8 +176,7 @@ def _marked(package: Package) -> str:
 
 
 def _distributions(package: Package) -> list[Distribution]:
-    folders = [*home(package).glob("lib/python3*/site-packages"), *home(package).glob("Lib/site-packages")]
-    return list(distributions(path=[str(folder) for folder in folders])) if folders else []
+    return list(distributions(path=[str(site(package))])) if python(package).exists() else []
 
 
 def _normal(name: str) -> str:

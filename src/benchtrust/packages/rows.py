@@ -1,4 +1,4 @@
-"""Items in the layout of the files that the packages read: upstream's own rows, or rows made of practice items.
+"""Items in the layout of the files that packages read: upstream's own rows, or made of practice items.
 
 Rows hold item texts, so they go into `build/` only.
 """
