@@ -126,7 +126,7 @@ def install(package: Package) -> bool:
     except PackageError:
         pass
     _uv(package, "venv", "--quiet", "--clear", "--python", sys.executable, str(home(package)))
-    into = ("--python", str(python(package)), "--no-deps", *_torch(_find_links()))
+    into = ("--python", str(python(package)), "--no-deps", "--compile-bytecode", *_torch(_find_links()))
     _uv(package, "pip", "install", *into, "--requirements", str(lock(package)))
     (home(package) / MARKER).write_text(lock_sha256(package) + "\n")
     check(package)
@@ -141,8 +141,9 @@ def _uv(package: Package, *arguments: str) -> None:
     done = subprocess.run([sys.executable, "-m", "uv", *arguments])
     if done.returncode:
         raise PackageError(
-            f"{package.title} could not be installed: uv {arguments[0]} ended with {done.returncode}; its "
-            f"reason stands above. Run `benchtrust packages install {package.name}` again: uv keeps what it has."
+            f"{package.title} could not be installed: uv {arguments[0]} ended with {done.returncode}, "
+            "for the reason above. What it has is kept: run "
+            f"`benchtrust packages install {package.name}` again."
         )
 
 
