@@ -138,6 +138,10 @@ def test_one_package_that_fails_leaves_the_others(make_environment, base, monkey
     assert re.search(r"About 4\.\d GB", done.output)
     assert done.output.index("GB") < done.output.index("lm-eval 0.4.13, installed in")
     assert "inspect-ai 0.3.285, inspect-evals 0.26.0, installed in" in done.output
+    again = CliRunner().invoke(commands.app, ["install", "lm_eval", "inspect"])
+    assert again.exit_code == 0
+    assert again.output.count("there already") == 2
+    assert "GB" not in again.output
 
 
 def test_a_machine_without_uv_is_told_how_to_get_it(base, monkeypatch):

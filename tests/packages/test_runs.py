@@ -452,7 +452,8 @@ def tiny_folder(tmp_path_factory, tokenizer_maker, network_maker) -> Path:
 def test_each_task_runs_on_a_random_model_and_practice_items(pair, tiny_folder, tmp_path, monkeypatch):
     """In the environments of this checkout, runs in a folder of the test."""
     there = environments.base()
-    environments.check(packages()[pair[0]])
+    if not environments.python(packages()[pair[0]]).exists():
+        pytest.skip(f"{pair[0]} is not installed: benchtrust packages install {pair[0]}")
     monkeypatch.setattr(environments, "base", lambda: tmp_path)
     os.symlink(there / pair[0], tmp_path / pair[0])
     done = runs.run(tasks()[pair], str(tiny_folder), 4, "practice")

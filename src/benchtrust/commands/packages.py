@@ -39,13 +39,14 @@ def install(names: Names = None) -> None:
 
     failures = []
     chosen = _packages(names)
-    least, most = (sum(p.minutes[i] for p in chosen) for i in (0, 1))
-    out.print(
-        f"About {sum(p.gigabytes for p in chosen):.1f} GB under {environments.base()}, less where uv shares "
-        f"files; {least} minutes with everything in uv's cache, up to {most} with nothing there.",
-        highlight=False,
-        soft_wrap=True,
-    )
+    if missing := [package for package in chosen if not environments.ready(package)]:
+        least, most = (sum(package.minutes[i] for package in missing) for i in (0, 1))
+        out.print(
+            f"About {sum(p.gigabytes for p in missing):.1f} GB under {environments.base()}, less where uv "
+            f"shares files; {least} minutes with everything in uv's cache, up to {most} with nothing there.",
+            highlight=False,
+            soft_wrap=True,
+        )
     for package in chosen:
         started = time.perf_counter()
         try:

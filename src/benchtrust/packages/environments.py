@@ -103,6 +103,15 @@ def check(package: Package) -> None:
         raise PackageError(f"The environment of {package.title} is unfinished or of another lock. {again}")
 
 
+def ready(package: Package) -> bool:
+    """Whether `check` has nothing to say."""
+    try:
+        check(package)
+    except PackageError:
+        return False
+    return True
+
+
 def differences(package: Package) -> list[str]:
     """What the lock pins and the environment holds otherwise, one phrase each; local parts do not count."""
     there = installed(package)
@@ -120,11 +129,8 @@ def install(package: Package) -> bool:
     ------
     PackageError : uv is missing or failed, or what it installed is not what the lock pins.
     """
-    try:
-        check(package)
+    if ready(package):
         return False
-    except PackageError:
-        pass
     _uv(package, "venv", "--quiet", "--clear", "--python", sys.executable, str(home(package)))
     into = ("--python", str(python(package)), "--no-deps", "--compile-bytecode", *_torch(_find_links()))
     _uv(package, "pip", "install", *into, "--requirements", str(lock(package)))
