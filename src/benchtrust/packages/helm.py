@@ -56,7 +56,7 @@ def outputs(job: Job) -> Path:
     if len(states) != 1:
         raise PackageError(f"HELM left {len(states)} runs in {job.output} instead of one.")
     requests = json.loads(states[0].read_text(encoding="utf-8"))["request_states"]
-    asked = sorted(_text(request["instance"]["input"]) for request in requests)
+    asked = sorted(request["instance"]["input"]["text"] for request in requests)
     wanted = sorted(_asked(job.task.benchmark, row) for row in job.rows)
     if asked != wanted:
         strange = len([text for text in asked if text not in wanted])
@@ -67,15 +67,10 @@ def outputs(job: Job) -> Path:
     return states[0].parent
 
 
-def _text(given: dict) -> str:
-    if "passage" in given:
-        return f"{given['passage']}\n{given['question']}"
-    return given["text"]
-
-
 def _asked(benchmark: str, row: dict) -> str:
+    """Text of an item in HELM's scenario."""
     if benchmark == "bbq":
-        return f"{row['context']}\n{row['question']}"
+        return f"{row['context']}\nQuestion: {row['question']}"
     return row["question"].strip() if benchmark == "truthfulqa" else row["prompt"]
 
 
