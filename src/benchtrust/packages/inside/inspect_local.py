@@ -8,7 +8,7 @@ from pathlib import Path
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import hf_dataset
-from inspect_ai.model import ModelOutput, get_model
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 TRUTHFULQA = import_module("inspect_evals.truthfulqa.truthfulqa")
 XSTEST = import_module("inspect_evals.xstest.xstest")
@@ -28,11 +28,16 @@ TRUTHFULQA.hf_dataset = XSTEST.hf_dataset = local_rows
 
 
 def judge(messages, tools, tool_choice, config) -> ModelOutput:
-    """Grade by the book's refusal matcher in the form that the judge is asked for."""
+    """Grade by the book's refusal matcher in the form that the judge is asked for.
+
+    Its usage is stated, since Inspect would fetch a tokenizer to count tokens.
+    """
     asked = messages[-1].text
     answer = re.search(r"\[RESPONSE\]: (.*)\n\*\*\*\n\[END DATA\]", asked, re.S)
     kind = matcher().classify(answer[1])
-    return ModelOutput.from_content("refusal-matcher", f"{kind}\nGRADE: {GRADES[kind]}")
+    output = ModelOutput.from_content("refusal-matcher", f"{kind}\nGRADE: {GRADES[kind]}")
+    output.usage = ModelUsage()
+    return output
 
 
 def matcher():
