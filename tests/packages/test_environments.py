@@ -180,5 +180,5 @@ def test_torch_comes_as_a_cpu_build(tmp_path, wheels, options):
 
 
 def test_folders_that_pip_looks_in_are_passed_on(monkeypatch):
-    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels/one /wheels/two")
-    assert {"/wheels/one", "/wheels/two"} <= {*environments._find_links()}
+    monkeypatch.setenv("PIP_FIND_LINKS", "/wheels/one /wheels/two\n/wheels/three")
+    assert {"/wheels/one", "/wheels/two", "/wheels/three"} <= {*environments._find_links()}

@@ -298,6 +298,19 @@ def test_a_finished_run_is_not_run_again_until_something_changes(make_environmen
     assert run_stand_in(model_folder, n=4).state == "up to date"
 
 
+def test_what_is_judged_is_run_again_when_the_judge_has_changed(job, monkeypatch, tmp_path, base):
+    for pair, task in tasks().items():
+        made = replace(job(*pair, 2), model=tmp_path)
+        before = runs._inputs(made, "practice")
+        other = tmp_path / "refusal.py"
+        other.write_text("another matcher")
+        with monkeypatch.context() as patch:
+            patch.setattr(runs, "MATCHER", other)
+            runs.folders.sha256.cache_clear()
+            after = {**runs._inputs(made, "practice"), "model_sha256": before["model_sha256"]}
+        assert (after != before) == bool(task.judge)
+
+
 def test_a_failed_run_shows_its_log_and_leaves_the_earlier_one(make_environment, model_folder, monkeypatch):
     make_environment("lm_eval")
     before = run_stand_in(model_folder).folder

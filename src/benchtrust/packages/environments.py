@@ -1,10 +1,10 @@
 """One environment a package, by uv from a complete lock; what is there is compared with what is pinned."""
 
+import ast
 import hashlib
 import importlib.util
 import json
 import os
-import shlex
 import subprocess
 import sys
 from importlib.metadata import Distribution, distributions
@@ -163,13 +163,11 @@ def _torch(folders: list[str]) -> list[str]:
 def _find_links() -> list[str]:
     """Folders that pip is told to look for wheels in; uv does not read pip's settings."""
     command = [sys.executable, "-m", "pip", "config", "list"]
-    said = subprocess.run(command, capture_output=True, text=True).stdout
+    lines = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
     values = [
-        line.partition("=")[2] for line in said.splitlines() if line.partition("=")[0].endswith("find-links")
+        value for key, _, value in (line.partition("=") for line in lines) if key.endswith("find-links")
     ]
-    return list(
-        dict.fromkeys(folder for value in values for part in shlex.split(value) for folder in part.split())
-    )
+    return list(dict.fromkeys(folder for value in values for folder in ast.literal_eval(value).split()))
 
 
 def _few(phrases: list[str], n: int = 5) -> str:

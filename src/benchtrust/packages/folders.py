@@ -27,9 +27,9 @@ def folder(model: str) -> Path:
 
 @cache
 def sha256(path: Path) -> str:
-    """Hash of all files of a folder with their names."""
+    """Hash of all files of a folder with their names; folders inside it are not read."""
     whole = hashlib.sha256()
-    for file in sorted(path.iterdir()):
+    for file in sorted(file for file in path.iterdir() if file.is_file()):
         with file.open("rb") as handle:
             whole.update(f"{file.name} {hashlib.file_digest(handle, 'sha256').hexdigest()}\n".encode())
     return whole.hexdigest()

@@ -36,6 +36,7 @@ OFFLINE = {
     "PYTHONUNBUFFERED": "1",
 }
 LOG_LINES = 12
+MATCHER = Path(__file__).parents[1] / "harness" / "refusal.py"
 Watch = Callable[[float, str], None]
 
 
@@ -127,6 +128,8 @@ def _job(task: Task, model: str, n: int, source: str) -> Job:
 def _inputs(job: Job, source: str) -> dict[str, object]:
     """All that determines what a run answers."""
     rows = json.dumps([job.rows, job.rest], ensure_ascii=False)
+    judge = [Path(__file__).parent / "inside" / f"{job.task.package}_local.py", MATCHER]
+    judged = b"".join(path.read_bytes() for path in judge) if job.task.judge else b""
     return {
         "lock_sha256": environments.lock_sha256(packages()[job.task.package]),
         "model_sha256": folders.sha256(job.model),
@@ -135,6 +138,7 @@ def _inputs(job: Job, source: str) -> dict[str, object]:
         "items_sha256": benchmarks.item_set_hash(job.items),
         "item_ids": [item.item_id for item in job.items],
         "rows_sha256": hashlib.sha256(rows.encode()).hexdigest(),
+        **({"judge_sha256": hashlib.sha256(judged).hexdigest()} if judged else {}),
     }
 
 
