@@ -41,8 +41,8 @@ $(VENV)/.locked: requirements.lock
 	@$(PIP) -r requirements.lock
 	@touch $@
 
-clean:  ## remove built pages, results and caches of tools; recordings in build/grid stay
-	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name grid -exec rm -rf {} +
+clean:  ## remove built pages, results and caches of tools; build/grid and build/packages stay
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name grid ! -name packages -exec rm -rf {} +
 	@rm -rf .pytest_cache .ruff_cache .hypothesis
 
 distclean: clean  ## remove the environment too

@@ -25,6 +25,9 @@ UPWARDS = {
     "harness": {"errors", "items", "responses"},
     "inference": {"errors", "project"},
     "grid": {"errors", "files", "project", "responses", "distributions", "items", "harness", "inference"},
+    "packages": {
+        *("errors", "files", "project", "responses", "distributions", "items", "harness", "inference", "grid")
+    },
     **{part: {"errors", "responses"} for part in METRICS},
 }
 """Part of the package -> the other parts that it may import."""
@@ -103,6 +106,7 @@ def run_python(code: str) -> str:
         "benchtrust.plots",
         "benchtrust.inference, benchtrust.grid.plan, benchtrust.grid.record, benchtrust.grid.store",
         "benchtrust.cli, benchtrust.commands.models, benchtrust.commands.data, benchtrust.commands.grid",
+        "benchtrust.commands.packages, benchtrust.packages.runs",
     ],
 )
 def test_importing_never_loads_torch(modules):

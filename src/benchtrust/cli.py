@@ -23,6 +23,10 @@ GROUPS: dict[str, tuple[str, str]] = {
         "benchtrust.commands.grid:app",
         "Record responses: plan, run (again to continue), status, cost, collect, restore, baselines.",
     ),
+    "packages": (
+        "benchtrust.commands.packages:app",
+        "The same configuration in lm-eval, HELM and Inspect: install, run (again to continue), status.",
+    ),
     "card": (
         "benchtrust.commands.card:app",
         "GRID cards: under which harness configuration a score was made.",

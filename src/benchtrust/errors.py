@@ -27,6 +27,10 @@ class ParameterError(BenchtrustError, ValueError):
     """A notebook parameter with an unknown name or a value of the wrong type."""
 
 
+class PackageError(BenchtrustError, RuntimeError):
+    """An evaluation package that is missing, has another version than the pinned one, or failed."""
+
+
 class FewRespondentsWarning(UserWarning):
     """A calibration on so few respondents that its item parameters are rough."""
 

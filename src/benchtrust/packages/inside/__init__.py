@@ -1,0 +1,1 @@
+"""Files that run inside the packages' environments, where benchtrust is not installed."""

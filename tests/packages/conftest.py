@@ -1,0 +1,70 @@
+"""Environments that hold a stand-in for a package, with what its lock pins; a small transformers folder."""
+
+import json
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from benchtrust.packages import environments
+from benchtrust.packages.table import packages
+
+STAND_IN = """
+import json, os, sys
+from pathlib import Path
+arguments = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+print("asked with", os.environ["HF_HUB_OFFLINE"], "PYTHONPATH" in os.environ)
+if os.environ.get("STAND_IN") == "fails":
+    print("first line\\nWeights are missing: nothing can be done")
+    sys.exit(3)
+out = Path(sys.argv[sys.argv.index("--output_path") + 1]) / "model"
+out.mkdir()
+rows = Path("rows.jsonl").read_text().splitlines()
+rows = rows[1:] if os.environ.get("STAND_IN") == "forgets" else rows
+(out / "results_1.json").write_text("{}")
+for task in sys.argv[sys.argv.index("--tasks") + 1].split(","):
+    (out / f"samples_{task}_1.jsonl").write_text("".join(row + "\\n" for row in rows))
+"""
+"""Takes lm-eval's arguments and leaves files as it does."""
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch) -> Path:
+    """An empty folder in the place of build/packages."""
+    folder = tmp_path / "packages"
+    monkeypatch.setattr(environments, "base", lambda: folder)
+    return folder
+
+
+@pytest.fixture
+def make_environment(base) -> Callable:
+    """Maker of an environment: ``make_environment("lm_eval", torch="2.13.0+cpu")`` for other versions."""
+
+    def make(name: str, marker: bool = True, **others: str) -> Path:
+        package = packages()[name]
+        home = environments.home(package)
+        venv.EnvBuilder(with_pip=False, symlinks=True).create(home)
+        site = environments.site(package)
+        for pinned, version in (environments.pins(package) | others).items():
+            info = site / f"{pinned.replace('-', '_')}-{version}.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {pinned}\nVersion: {version}\n")
+        if marker:
+            (home / environments.MARKER).write_text(environments.lock_sha256(package) + "\n")
+        stand_in = site / "lm_eval" / "__main__.py"
+        stand_in.parent.mkdir()
+        stand_in.write_text(STAND_IN)
+        return home
+
+    return make
+
+
+@pytest.fixture
+def model_folder(tmp_path) -> Path:
+    """A folder that looks like a transformers folder and holds no model."""
+    folder = tmp_path / "no-model"
+    folder.mkdir()
+    for name in ("config.json", "tokenizer_config.json"):
+        (folder / name).write_text(json.dumps({"name": name}))
+    return folder
