@@ -201,15 +201,10 @@ def _show_report(report: "Report", most: int = 20) -> None:
         listed = f": {len(ids)} ({', '.join(ids[:most])}{more})" if ids else ""
         text = f"{where}: {reason}{listed}" if where else f"{reason}{listed}"
         err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
-    if report.other_options:
-        err.print(
-            f"{len(report.other_options)} questions have other options than our items and carry no item hash: "
-            f"{', '.join(report.other_options[:most])}{' and more' if len(report.other_options) > most else ''}",
-            style="yellow",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+    if other := report.other_options:
+        more = f" and {len(other) - most} more" if len(other) > most else ""
+        text = f"{len(other)} questions have other options than our items: {', '.join(other[:most])}{more}"
+        err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def _answers(matrix: str, threshold: float | None) -> "pd.DataFrame":

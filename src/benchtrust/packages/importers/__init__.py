@@ -110,7 +110,7 @@ def logs_of(paths: Iterable[str | Path], version: str | None = None) -> tuple[li
         except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
             errors.append(
                 LogError(
-                    f"{entry.path} looks like a log of {entry.package}, but not in a layout that is read here "
+                    f"{entry.path} looks like a log of {entry.package} but in a layout that is not read here "
                     f"({type(error).__name__}: {error}). It may be of another version of the package."
                 )
             )
@@ -131,8 +131,8 @@ def _one_version(logs: Iterable[Log]) -> None:
         if len(versions) > 1:
             words = "; ".join(f"{version or 'none'} in {path}" for version, path in sorted(versions.items()))
             raise LogVersionError(
-                f"Logs of {package} in {len(versions)} versions, which score differently: {words}. Import each "
-                "version by itself, into a table of its own."
+                f"Logs of {package} in {len(versions)} versions, which score differently: {words}. Import "
+                "each version by itself, into a table of its own."
             )
 
 
@@ -161,8 +161,8 @@ def _find(paths: Iterable[Path]) -> tuple[list[Found], tuple[LeftOut, ...]]:
 def _beside(samples: Path, results: Path) -> Path:
     if not results.is_file():
         raise LogError(
-            f"{samples.name} needs {results.name} beside it, which says the version and the totals: copy both "
-            "from the folder that lm-eval wrote."
+            f"{samples.name} needs {results.name} beside it, which says the version and the totals: copy "
+            "both from the folder that lm-eval wrote."
         )
     return results
 

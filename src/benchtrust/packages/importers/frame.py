@@ -31,8 +31,8 @@ PACKAGE_COLUMNS = (
 """Columns beside those of a response table.
 
 `prompt_hash` is the SHA-256 of the prompt as the log has it, which is before the chat template in HELM and
-Inspect; `item_key` that of `joins.key`; `raw_output` the generated text, or, where log-probabilities decide, a
-JSON list with one for each candidate of the log; `parse` is ``parsed``, ``unparsed`` or ``logprob``.
+Inspect; `item_key` that of `joins.key`; `raw_output` the generated text, or, where log-probabilities decide,
+a JSON list with one for each candidate of the log; `parse` is ``parsed``, ``unparsed`` or ``logprob``.
 """
 COLUMNS = (*responses.COLUMNS, *PACKAGE_COLUMNS)
 SIDE = ".packages.csv"

@@ -50,8 +50,8 @@ def read(path: Path, version: str | None = None) -> list[Log]:
     if log["status"] != "success":
         cause = (log.get("error") or {}).get("message", "no reason is given")
         raise LogError(
-            f"{path} is of a run that ended as {log['status']!r} ({cause[:200]}): its score would be of a part "
-            "of the items. Finish it (inspect eval-retry) and import the new log."
+            f"{path} is of a run that ended as {log['status']!r} ({cause[:200]}): its score would be of "
+            "a part of the items. Finish it (inspect eval-retry) and import the new log."
         )
     samples = log.get("samples") or []
     count = (log.get("results") or {}).get("total_samples")

@@ -85,8 +85,8 @@ def read(path: Path, version: str | None = None) -> list[Log]:
     there = {task: file for task, file in files.items() if file.is_file()}
     if not there:
         raise LogError(
-            f"{path} has no samples of {', '.join(files) or 'any task'} beside it, and without them no answers: "
-            "run lm-eval with --log_samples, or copy the whole folder."
+            f"{path} has no samples of {', '.join(files) or 'any task'} beside it, so no "
+            "answers: run lm-eval with --log_samples, or copy the whole folder."
         )
     stated = version_of(path, "lm-eval", results.get("lm_eval_version"), version)
     made = [_log(path, results, task, file, stated) for task, file in there.items()]

@@ -23,8 +23,8 @@ class Answer:
     metric : the package's name of the score.
     score : in [0, 1], 1 as the benchmark has it (the book, "What is measured"); None without a decision.
     outcome : as in a response table.
-    parse : ``"logprob"`` where log-probabilities decide, else whether the package found an answer in the text:
-        ``"parsed"`` or ``"unparsed"``.
+    parse : ``"logprob"`` where log-probabilities decide, else whether the package found an answer in the
+        text: ``"parsed"`` or ``"unparsed"``.
     prompt : as the log has it.
     chosen : text of the chosen option, if the log tells.
     raw : generated text.
@@ -133,7 +133,7 @@ def run_facts(path: Path) -> dict:
 
 
 def version_of(path: Path, name: str, found: str | None, given: str | None) -> str:
-    """Version of the package, on PyPI by that name, that wrote a log: what the log says, else `run.json`, else what is given.
+    """Version of the package (`name` on PyPI) that wrote a log: the log's, else `run.json`'s, else the given.
 
     Raises
     ------
@@ -191,8 +191,8 @@ def same_mean(where: str, name: str, scores: Sequence[float], logged: object) ->
     mean = sum(scores) / len(scores)
     if abs(mean - logged) > 1e-6:
         raise LogError(
-            f"{where}: its {len(scores)} answers have a mean {name} of {mean:.6g}, its totals say {logged:.6g}. "
-            "They are of different runs, or one was changed: copy both from one run."
+            f"{where}: its {len(scores)} answers have a mean {name} of {mean:.6g}, its totals say "
+            f"{logged:.6g}. They are of different runs, or one was changed: copy both from one run."
         )
 
 
