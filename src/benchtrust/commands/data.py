@@ -176,7 +176,7 @@ def import_logs(
             f"--out {target}: a response table is Parquet; name a file that ends in .parquet."
         )
     table, report = importers.load(logs, version)
-    _show_report(report)
+    show_report(report)
     if target:
         importers.write(table, target)
         missing = report.missing()
@@ -187,7 +187,7 @@ def import_logs(
     raise typer.Exit(0 if report.complete else 1)
 
 
-def _show_report(report: "Report", most: int = 20) -> None:
+def show_report(report: "Report", most: int = 20) -> None:
     """Say what was taken, and by id, the first ones, what was not."""
     shown = Table(*report.taken.columns[:6], box=None)
     for heading in report.taken.columns[6:]:

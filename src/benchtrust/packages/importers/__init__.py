@@ -22,6 +22,7 @@ __all__ = [
     "frame",
     "load",
     "logs_of",
+    "one_version",
     "read",
     "recognise",
     "write",
@@ -118,12 +119,17 @@ def logs_of(paths: Iterable[str | Path], version: str | None = None) -> tuple[li
         raise errors[0]
     if not logs:
         raise ForeignLogError(f"No log among {', '.join(map(str, paths)) or 'no paths'}. {_READ}.")
-    _one_version(logs)
+    one_version(logs)
     return logs, (*notes, *(LeftOut("", str(error)) for error in errors))
 
 
-def _one_version(logs: Iterable[Log]) -> None:
-    """Make sure that each package's logs are of one version."""
+def one_version(logs: Iterable[Log]) -> None:
+    """Make sure that each package's logs are of one version.
+
+    Raises
+    ------
+    LogVersionError : a package in several versions.
+    """
     said: dict[str, dict[str, str]] = {}
     for log in logs:
         said.setdefault(log.package, {}).setdefault(log.version, str(log.path))

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,19 +76,22 @@ class Report:
         return pd.DataFrame(rows, columns=["where", "reason", "id"])
 
 
-def frame(logs: Sequence[Log], source: str = "upstream") -> tuple[pd.DataFrame, Report]:
+def frame(
+    logs: Sequence[Log], source: str = "upstream", among: Collection[str] | None = None
+) -> tuple[pd.DataFrame, Report]:
     """One row an item and metric of each log.
 
     Parameters
     ----------
     logs : of any packages; of two logs of one configuration, the later one's answer to an item counts.
     source : items that questions are joined to, ``"upstream"`` or ``"practice"``.
+    among : ids of the items that were asked, where that is known; of two with one content the asked one counts.
 
     Returns
     -------
     The table, `COLUMNS`, its first part as `responses.validate` returns it; and the report.
     """
-    known, unavailable = _indexes(logs, source)
+    known, unavailable = _indexes(logs, source, among)
     rows, left_out, unjoined, other = [], [], [], []
     for log in sorted(logs, key=lambda log: (log.package, log.date, str(log.path))):
         left_out += log.left_out
@@ -156,14 +159,18 @@ def _read_side(path: Path) -> pd.DataFrame:
     return side.astype({"shots": "int64", "sample": "int64"})
 
 
-def _indexes(logs: Sequence[Log], source: str) -> tuple[dict[str, joins.Index], dict[str, str]]:
+def _indexes(
+    logs: Sequence[Log], source: str, among: Collection[str] | None
+) -> tuple[dict[str, joins.Index], dict[str, str]]:
     """Items of the logs' benchmarks by content, and why those of some could not be loaded."""
     known, unavailable = {}, {}
     for name in sorted({log.benchmark for log in logs if log.benchmark}):
         try:
-            known[name] = joins.index(joins.upstream(name, source))
+            loaded = joins.upstream(name, source)
         except DataFileError as error:
             unavailable[name] = str(error)
+        else:
+            known[name] = joins.index(i for i in loaded if among is None or i.item_id in among)
     return known, unavailable
 
 
