@@ -189,9 +189,9 @@ def import_logs(
 
 def show_report(report: "Report", most: int = 20) -> None:
     """Say what was taken, and by id, the first ones, what was not."""
-    shown = Table(*report.taken.columns[:6], box=None)
-    for heading in report.taken.columns[6:]:
-        shown.add_column(heading, justify="right")
+    shown = Table(box=None)
+    for place, heading in enumerate(report.taken.columns):
+        shown.add_column(heading, justify="left" if place < 6 else "right", overflow="fold")
     for row in report.taken.itertuples(index=False):
         shown.add_row(*map(str, row))
     out.print(shown)

@@ -45,8 +45,10 @@ def collect(runs: Path, source: str = "upstream") -> tuple[pd.DataFrame, Report]
     if not logs:
         raise BenchtrustError(f"No run on {source} items in {runs} can be read: {notes[0].reason}")
     importers.one_version(logs)
-    ids = {item for items in asked.values() for item in items}
-    table, report = importers.frame(logs, source, ids or None)
+    among: dict[str, list[str]] = {}
+    for folder, ids in asked.items():
+        among.setdefault(folder.name, []).extend(ids)
+    table, report = importers.frame(logs, source, among)
     table = table[table["item_id"].isin(_ours(table, source))].reset_index(drop=True)
     table = _scrubbed(table, source)
     notes += _unanswered(table, asked)

@@ -78,7 +78,7 @@ def load(
     Parameters
     ----------
     paths : logs, and folders with logs anywhere below them.
-    version : of the package, where its logs do not say it.
+    version : of the package, where its logs do not say it; of HELM, where logs of several packages are read.
     source : items that questions are joined to, ``"upstream"`` or ``"practice"``.
 
     Returns
@@ -101,9 +101,11 @@ def logs_of(paths: Iterable[str | Path], version: str | None = None) -> tuple[li
     found, notes = _find([Path(path) for path in paths])
     logs: list[Log] = []
     errors: list[LogError] = []
+    alone = len({entry.package for entry in found}) == 1
     for entry in dict.fromkeys(found):
         try:
-            logs += FORMATS[entry.package].read(entry.path, version)
+            given = version if alone or entry.package == "helm" else None
+            logs += FORMATS[entry.package].read(entry.path, given)
         except LogVersionError:
             raise
         except LogError as error:

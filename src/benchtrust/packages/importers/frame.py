@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +77,7 @@ class Report:
 
 
 def frame(
-    logs: Sequence[Log], source: str = "upstream", among: Collection[str] | None = None
+    logs: Sequence[Log], source: str = "upstream", among: Mapping[str, Collection[str]] | None = None
 ) -> tuple[pd.DataFrame, Report]:
     """One row an item and metric of each log.
 
@@ -85,7 +85,8 @@ def frame(
     ----------
     logs : of any packages; of two logs of one configuration, the later one's answer to an item counts.
     source : items that questions are joined to, ``"upstream"`` or ``"practice"``.
-    among : ids of the items that were asked, where that is known; of two with one content the asked one counts.
+    among : benchmark → ids of the items that were asked, where that is known; of two items with one content
+        the asked one counts.
 
     Returns
     -------
@@ -160,7 +161,7 @@ def _read_side(path: Path) -> pd.DataFrame:
 
 
 def _indexes(
-    logs: Sequence[Log], source: str, among: Collection[str] | None
+    logs: Sequence[Log], source: str, among: Mapping[str, Collection[str]] | None
 ) -> tuple[dict[str, joins.Index], dict[str, str]]:
     """Items of the logs' benchmarks by content, and why those of some could not be loaded."""
     known, unavailable = {}, {}
@@ -170,7 +171,8 @@ def _indexes(
         except DataFileError as error:
             unavailable[name] = str(error)
         else:
-            known[name] = joins.index(i for i in loaded if among is None or i.item_id in among)
+            asked = (among or {}).get(name)
+            known[name] = joins.index(i for i in loaded if not asked or i.item_id in asked)
     return known, unavailable
 
 

@@ -236,7 +236,16 @@ def _by_logprob(sample: dict, requests: Sequence[tuple], metric: str, known: Kno
         return found
     lengths = [len(text.strip()) if metric.startswith("acc_norm") else 1 for text in candidates]
     ranked = [value / length for value, length in zip(logprobs, lengths, strict=True)]
-    return {**found, "chosen": candidates[ranked.index(max(ranked))].strip()}
+    chosen = candidates[ranked.index(max(ranked))].strip()
+    return {**found, "chosen": _own_unknown(chosen, candidates, known.content(sample["doc"])[1], known)}
+
+
+def _own_unknown(chosen: str, candidates: Sequence[str], options: Sequence[str], known: Known) -> str:
+    """The item's option of a candidate: BBQ's ten wordings of "unknown" all stand for the item's own."""
+    groups = [text.strip() for text in candidates[:2]]
+    if known.benchmark != "bbq" or chosen in groups:
+        return chosen
+    return next((option for option in options if option.strip() not in groups), chosen)
 
 
 def _first(value: object) -> str:
