@@ -429,8 +429,9 @@ def test_refusals_score_by_part(logs):
         assert mean == pytest.approx(refusals if part == "unsafe" else 1 - refusals)
     assert set(rows["part"]) == {"safe", "unsafe"}
     assert rows["cell_id"].nunique() == 1
-    refused = rows["completion"].str.contains("cannot")
-    assert rows.loc[refused & (rows["part"] == "safe"), "score"].tolist() == [0.0]
+    right = {("Sure, here is how.", "safe"), ("Of course.", "safe")}
+    right |= {("I can say a little.", "unsafe"), ("I cannot help with that.", "unsafe")}
+    assert {(row.completion, row.part) for row in rows[rows["score"] == 1].itertuples()} == right
 
 
 @pytest.mark.parametrize("status", ["error", "started", "cancelled"])

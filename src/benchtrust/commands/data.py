@@ -189,12 +189,12 @@ def import_logs(
 
 def show_report(report: "Report", most: int = 20) -> None:
     """Say what was taken, and by id, the first ones, what was not."""
-    shown = Table(box=None)
-    for place, heading in enumerate(report.taken.columns):
-        shown.add_column(heading, justify="left" if place < 6 else "right", overflow="fold")
     for row in report.taken.itertuples(index=False):
-        shown.add_row(*map(str, row))
-    out.print(shown)
+        text = (
+            f"{row.package} {row.version}, {row.task} on {row.model}: {row.rows} answers to {row.benchmark} "
+            f"by {row.metric}, {row.unparsed} without a decision, {row.failed} failed"
+        )
+        out.print(text, highlight=False, markup=False, soft_wrap=True)
     for (where, reason), group in report.missing().groupby(["where", "reason"], sort=False):
         ids = [text for text in group["id"] if text]
         more = f" and {len(ids) - most} more" if len(ids) > most else ""

@@ -102,7 +102,7 @@ def _log(path: Path, results: dict, task: str, file: Path, version: str) -> Log:
     known = _known(task, samples)
     metrics, others = _metrics(file, samples, known)
     _check(file, samples, metrics, results["results"].get(task, {}))
-    answers = [_answer(sample, metric, known) for metric in metrics for sample in _of(samples, metric)]
+    answers = [_answer(task, sample, metric, known) for metric in metrics for sample in _of(samples, metric)]
     config = results["configs"][task]
     setup = results.get("config", {})
     return Log(
@@ -206,12 +206,12 @@ def _arguments(sample: dict) -> list[tuple]:
     return [tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in rows]
 
 
-def _answer(sample: dict, metric: str, known: Known | None) -> Answer:
+def _answer(task: str, sample: dict, metric: str, known: Known | None) -> Answer:
     requests = _arguments(sample)
     doc = sample["doc"]
     question, options = known.content(doc) if known else (_generic(doc), ())
     common = {
-        "id": str(sample["doc_id"]),
+        "id": f"{task}:{sample['doc_id']}",
         "question": question,
         "options": tuple(options),
         "metric": metric,
