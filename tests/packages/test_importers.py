@@ -551,6 +551,23 @@ def test_the_later_of_two_logs_counts(logs, edit):
     assert len(note.ids) == 6
 
 
+def test_other_settings_are_another_configuration_or_a_loss(logs, edit):
+    other = logs / "other"
+    shutil.copytree(logs / "lm_eval", other)
+    table, report = load(logs / "lm_eval", other)
+    n = len(load(logs / "lm_eval")[0])
+    assert len(table) == n
+    assert report.complete
+    edit(next(other.glob("results_*")), lambda content: content.update(chat_template_sha="abc"))
+    assert len(load(logs / "lm_eval", other)[0]) == 2 * n
+    edit(next(other.glob("results_*")), lambda content: content.update(chat_template_sha=None))
+    edit(next(other.glob("results_*")), lambda content: content["config"].update(model_dtype="torch.float16"))
+    table, report = load(logs / "lm_eval", other)
+    assert len(table) == n
+    assert any("other settings" in note.reason for note in report.left_out)
+    assert not report.complete
+
+
 def test_an_unavailable_benchmark_is_said_and_its_answers_kept(logs, monkeypatch):
     from benchtrust.errors import DataFileError
     from benchtrust.packages import joins

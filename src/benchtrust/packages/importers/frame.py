@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -222,7 +223,7 @@ def _row(log: Log, answer: Answer, key: str, item: Item | None, number: int, cel
         "item_hash": item.sha256 if item and _same_options(answer, item) else None,
         "part": answer.part or (item.part if item else None) or None,
         "model": log.model,
-        "template": f"{log.package}:{log.task}",
+        "template": log.template,
         "shots": log.shots,
         "shots_used": None if answer.shots_used is None else min(answer.shots_used, log.shots),
         "decoding": "none" if by_logprob else log.decoding,
@@ -255,7 +256,8 @@ def _by_option(answer: Answer, options: Sequence[str]) -> dict:
     """Log-probabilities in the order of the options, where each candidate is one of them."""
     places = [joins.place(text, options) for text in answer.candidates]
     apart = None not in places and sorted(places) == list(range(len(options)))
-    if not places or not apart or len(places) != len(answer.logprobs):
+    whole = len(places) == len(answer.logprobs) and all(map(math.isfinite, answer.logprobs))
+    if not places or not apart or not whole:
         return {"option_logprobs": None, "option_bytes": None}
     order = sorted(range(len(places)), key=lambda i: places[i])
     return {
@@ -279,14 +281,16 @@ def _cell_id(log: Log, metric: str) -> str:
 
 
 def _latest(table: pd.DataFrame) -> tuple[pd.DataFrame, list[LeftOut]]:
-    """Rows without those that a later log answers again."""
+    """Rows without those that a later log answers again; under other settings, that is a loss."""
     again = table.duplicated(_SIDE_KEY, keep="last")
-    lost: dict[str, list[str]] = defaultdict(list)
-    for row in table[again].itertuples():
-        lost[f"{row.template}, {row.model}"].append(row.item_id)
+    later = table.groupby(_SIDE_KEY, dropna=False)["cell_id"].transform("last")
+    lost: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    for row in table.assign(other=table["cell_id"] != later)[again].itertuples():
+        lost[f"{row.template}, {row.model}", row.other].append(row.item_id)
+    words = {False: "answered again in a later log", True: "answered under other settings in a later log"}
     notes = [
-        LeftOut(where, "answered again in a later log", tuple(dict.fromkeys(ids)), loss=False)
-        for where, ids in lost.items()
+        LeftOut(where, words[other], tuple(dict.fromkeys(ids)), loss=other)
+        for (where, other), ids in lost.items()
     ]
     return table[~again].reset_index(drop=True), notes
 

@@ -129,6 +129,7 @@ def _log(path: Path, results: dict, task: str, file: Path, version: str) -> Log:
             "output_type": config.get("output_type"),
         },
         date=str(results.get("date") or ""),
+        chat=bool(results.get("chat_template_sha")),
     )
 
 

@@ -80,6 +80,7 @@ class Log:
     commit : what the package says of the code that it ran in.
     settings : further things that determine the answers.
     date : by which the later of two logs is told.
+    chat : whether the log says that the prompt went through a chat template; HELM's and Inspect's never do.
     """
 
     path: Path
@@ -96,6 +97,12 @@ class Log:
     left_out: tuple[LeftOut, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     date: str = ""
+    chat: bool = False
+
+    @property
+    def template(self) -> str:
+        """How items were asked, as a response table names it."""
+        return f"{self.package}:{self.task}{'+chat' if self.chat else ''}"
 
 
 def read_json(path: Path) -> Any:
