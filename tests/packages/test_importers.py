@@ -185,7 +185,7 @@ def test_toxigen_has_two_metrics_and_its_options_in_our_order(logs):
     no, yes = (float(pair[0]) for pair in first["filtered_resps"])
     assert first["arguments"]["gen_args_0"]["arg_1"] == " No"
     assert rows["option_logprobs"].iloc[0] == [yes, no]
-    assert set(rows["scoring"]) == {"logprob_acc", "logprob_acc_norm"}
+    assert set(rows["scoring"]) == {"logprob", "logprob_acc_norm"}
 
 
 def test_metrics_that_are_no_item_score_are_named(logs):

@@ -227,7 +227,7 @@ def _row(log: Log, answer: Answer, key: str, item: Item | None, number: int, cel
         "shots": log.shots,
         "shots_used": None if answer.shots_used is None else min(answer.shots_used, log.shots),
         "decoding": "none" if by_logprob else log.decoding,
-        "scoring": f"logprob_{answer.metric}" if by_logprob else answer.metric,
+        "scoring": _scoring(log, answer),
         "sample": answer.sample,
         "outcome": answer.outcome,
         "score": answer.score,
@@ -250,6 +250,12 @@ def _row(log: Log, answer: Answer, key: str, item: Item | None, number: int, cel
         "raw_output": json.dumps(answer.logprobs) if by_logprob else (answer.raw or ""),
         "parse": answer.parse,
     }
+
+
+def _scoring(log: Log, answer: Answer) -> str:
+    """As our own harness names it; a log's further metrics are variants."""
+    name = "logprob" if answer.parse == "logprob" else "free_form"
+    return name if answer.metric == log.answers[0].metric else f"{name}_{answer.metric}"
 
 
 def _by_option(answer: Answer, options: Sequence[str]) -> dict:
