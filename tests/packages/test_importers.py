@@ -354,6 +354,19 @@ def test_questions_that_helm_altered_are_left_out(logs, edit):
     assert "altered" in report.left_out[0].reason
 
 
+def test_helm_may_spread_a_questions_scores_over_entries(logs, edit):
+    folder = logs / "helm" / "truthful_qa"
+    before = load(folder, version=HELM)[0]
+
+    def spread(entries):
+        parts = [[{**entry, "stats": [stat]} for stat in entry["stats"]] for entry in entries]
+        return [part for entry in parts for part in entry]
+
+    edit(folder / "per_instance_stats.json", spread)
+    pd.testing.assert_frame_equal(load(folder, version=HELM)[0], before)
+    assert before["score"].notna().all()
+
+
 def test_another_scenario_of_helm_is_taken_with_its_first_score(logs, edit):
     def rename(spec):
         spec["scenario_spec"]["class_name"] = "helm.benchmark.scenarios.quiz_scenario.QuizScenario"

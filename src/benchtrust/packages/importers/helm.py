@@ -1,5 +1,6 @@
 """HELM: the folder of a run, with ``run_spec``, ``scenario_state``, ``per_instance_stats`` and ``stats``."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,16 +148,14 @@ def _id(state: dict) -> tuple[str, int]:
 
 
 def _by_instance(instances: Sequence[dict]) -> dict[tuple, dict[str, float]]:
-    """Means by question and trial and metric, of the unaltered question."""
-    return {
-        (entry["instance_id"], int(entry.get("train_trial_index") or 0)): {
-            stat["name"]["name"]: stat["mean"]
-            for stat in entry["stats"]
-            if "mean" in stat and "perturbation" not in stat["name"]
-        }
-        for entry in instances
-        if not entry.get("perturbation")
-    }
+    """Means by question and trial and metric, of the unaltered question; each metric may have its own entry."""
+    found: dict[tuple, dict[str, float]] = defaultdict(dict)
+    for entry in (entry for entry in instances if not entry.get("perturbation")):
+        known = found[entry["instance_id"], int(entry.get("train_trial_index") or 0)]
+        for stat in entry["stats"]:
+            if "mean" in stat and "perturbation" not in stat["name"]:
+                known[stat["name"]["name"]] = stat["mean"]
+    return found
 
 
 def _generic_metric(folder: Path, states: Sequence[dict], stats: dict[tuple, dict[str, float]]) -> str:
