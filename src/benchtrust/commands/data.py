@@ -167,7 +167,7 @@ def import_logs(
       benchtrust data import out_lm_eval/ --out lm_eval.parquet
       benchtrust data import benchmark_output/runs/suite/ --version 0.5.16 --out helm.parquet
       benchtrust data import logs/*.eval --out inspect.parquet
-      benchtrust run stability/rank_flips -p responses_path=$PWD/own.parquet -p models=model-a,model-b
+      benchtrust run NOTEBOOK -p responses_path=$PWD/inspect.parquet -p models=model-a,model-b
     """
     from benchtrust.packages import importers
 
