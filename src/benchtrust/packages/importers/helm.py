@@ -148,7 +148,7 @@ def _id(state: dict) -> tuple[str, int]:
 
 
 def _by_instance(instances: Sequence[dict]) -> dict[tuple, dict[str, float]]:
-    """Means by question, trial and metric, of unaltered questions; HELM has an entry a question and metric."""
+    """Means by question, trial and metric, of unaltered questions; an entry may hold one metric."""
     found: dict[tuple, dict[str, float]] = defaultdict(dict)
     for entry in (entry for entry in instances if not entry.get("perturbation")):
         known = found[entry["instance_id"], int(entry.get("train_trial_index") or 0)]
