@@ -43,6 +43,18 @@ class UnnamedAxesWarning(UserWarning):
     """A matrix whose axes do not say which holds respondents and which items."""
 
 
+class LogError(BenchtrustError, ValueError):
+    """A log of an evaluation package that is empty, cut off, incomplete or contradicts itself."""
+
+
+class ForeignLogError(LogError):
+    """A file that is no log of a package that is read here."""
+
+
+class LogVersionError(LogError):
+    """A log that does not say which version of its package wrote it, or logs of several versions."""
+
+
 def fold(name: str) -> str:
     """Name without case and punctuation, so that ``CrowS-Pairs`` finds ``crows_pairs``."""
     return "".join(c for c in str(name).casefold() if c.isalnum())

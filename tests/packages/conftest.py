@@ -1,6 +1,7 @@
-"""Environments that hold a stand-in for a package, with what its lock pins; a small transformers folder."""
+"""What the tests of packages share: stand-ins for environments and models; logs that the packages wrote, to spoil."""
 
 import json
+import shutil
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 
 from benchtrust.packages import environments
 from benchtrust.packages.table import packages
+
+LOGS = Path(__file__).parent / "logs"
 
 STAND_IN = """
 import json, os, sys
@@ -68,3 +71,33 @@ def model_folder(tmp_path) -> Path:
     for name in ("config.json", "tokenizer_config.json"):
         (folder / name).write_text(json.dumps({"name": name}))
     return folder
+
+
+@pytest.fixture
+def logs(tmp_path) -> Path:
+    """A copy of all logs."""
+    return Path(shutil.copytree(LOGS, tmp_path / "logs", ignore=shutil.ignore_patterns("README.md")))
+
+
+@pytest.fixture
+def edit() -> Callable:
+    """Change a JSON file in place: ``edit(path, lambda content: ...)`` works on the loaded content."""
+
+    def change(path: Path, how: Callable) -> None:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        changed = how(content)
+        path.write_text(json.dumps(content if changed is None else changed), encoding="utf-8")
+
+    return change
+
+
+@pytest.fixture
+def edit_lines() -> Callable:
+    """Change a file of JSON lines in place: each is handed over, and dropped where None comes back."""
+
+    def change(path: Path, how: Callable) -> None:
+        rows = [how(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+        kept = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows if row is not None]
+        path.write_text("".join(kept), encoding="utf-8")
+
+    return change

@@ -1,4 +1,4 @@
-"""``benchtrust data``: the pinned benchmark files, and subsets of items as files."""
+"""``benchtrust data``: the pinned benchmark files, subsets of items as files, logs of packages as tables."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchtrust.errors import ParameterError
+from benchtrust.files import replacing
+
 if TYPE_CHECKING:
     import pandas as pd
 
+    from benchtrust.packages.importers import Report
+
 app = typer.Typer(
     no_args_is_help=True,
-    help="The pinned benchmark files: what is here, and how to get the rest. Subsets of items as files.",
+    help="The pinned benchmark files: what is here, and how to get the rest. Subsets of items as files. "
+    "Logs of lm-eval, HELM and Inspect as response tables.",
 )
 out = Console()
 err = Console(stderr=True)
@@ -88,7 +94,6 @@ def subset(
     import numpy as np
 
     from benchtrust import irt
-    from benchtrust.files import replacing
 
     answers = _answers(matrix, threshold)
     with _warnings_said():
@@ -124,6 +129,82 @@ def score(
     except ValueError as error:
         raise SchemaError(f"{file} cannot be read: {error}") from None
     typer.echo(score_exported(_answers(matrix, threshold), table).to_csv(lineterminator="\n"), nl=False)
+
+
+@app.command("import")
+def import_logs(
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Logs, or folders with logs below: results_*.json with samples_*.jsonl of lm-eval; a run's "
+            "folder of HELM; .eval or .json of Inspect.",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Parquet file to write; one that is there is replaced. Without it: look only."
+        ),
+    ] = None,
+    version: Annotated[
+        str | None, typer.Option(help="Of the package, where its logs do not say it: HELM's never do.")
+    ] = None,
+) -> None:
+    """Turn logs of lm-eval, HELM or Inspect into a response table that every notebook takes.
+
+    The format is told by content, and each log is checked: whole, of one version of its package, its answers
+    those of its totals. Questions of TruthfulQA, BBQ, ToxiGen, CrowS-Pairs and XSTest are joined to our items
+    by what they say; other tasks are taken too, with their first score from 0 to 1. What was not taken or
+    not joined is listed. Exit: 0 all taken and joined, 1 not all (the rest is written), 2 nothing.
+
+    Beside the table, .packages.csv holds version, task, commit, prompt hash and parse outcome of each answer,
+    and .left_out.csv, if there is anything, all that was left out.
+
+    \b
+    Log samples in lm-eval by --log_samples; say which HELM it was; Inspect logs all by itself:
+      benchtrust data import out_lm_eval/ --out lm_eval.parquet
+      benchtrust data import benchmark_output/runs/suite/ --version 0.5.16 --out helm.parquet
+      benchtrust data import logs/*.eval --out inspect.parquet
+      benchtrust run NOTEBOOK -p responses_path=$PWD/inspect.parquet -p models=model-a,model-b
+    """
+    from benchtrust.packages import importers
+
+    if target and target.suffix != ".parquet":
+        raise ParameterError(
+            f"--out {target}: a response table is Parquet; name a file that ends in .parquet."
+        )
+    table, report = importers.load(logs, version)
+    show_report(report)
+    if target:
+        importers.write(table, target)
+        missing = report.missing()
+        if len(missing):
+            with replacing(target.with_suffix(".left_out.csv")) as scratch:
+                missing.to_csv(scratch, index=False, lineterminator="\n")
+        out.print(f"{len(table)} rows: {target}", highlight=False, soft_wrap=True)
+    raise typer.Exit(0 if report.complete else 1)
+
+
+def show_report(report: "Report", most: int = 20) -> None:
+    """Say what was taken, and by id, the first ones, what was not."""
+    for row in report.taken.itertuples(index=False):
+        text = (
+            f"{row.package} {row.version}, {row.task} on {row.model}: {row.rows} answers to {row.benchmark} "
+            f"by {row.metric}, {row.unparsed} without a decision, {row.failed} failed"
+        )
+        out.print(text, highlight=False, markup=False, soft_wrap=True)
+    for (where, reason), group in report.missing().groupby(["where", "reason"], sort=False):
+        ids = [text for text in group["id"] if text]
+        more = f" and {len(ids) - most} more" if len(ids) > most else ""
+        listed = f": {len(ids)} ({', '.join(ids[:most])}{more})" if ids else ""
+        text = f"{where}: {reason}{listed}" if where else f"{reason}{listed}"
+        err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    if other := report.other_options:
+        more = f" and {len(other) - most} more" if len(other) > most else ""
+        text = f"{len(other)} questions have other options than our items: {', '.join(other[:most])}{more}"
+        err.print(text, style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def _answers(matrix: str, threshold: float | None) -> "pd.DataFrame":

@@ -206,11 +206,18 @@ def manifest(table: pd.DataFrame, store: Path, source: str) -> dict:
         "items": source,
         "models": {name: _model_facts(name, table, total) for name in sorted(table["model"].unique())},
         "versions": {package: version(package) for package in PACKAGES},
+        "batch_plan": {"rows": BATCH_ROWS, "padded_tokens_of_a_piece": PIECE_TOKENS},
+        **surroundings(),
+    }
+
+
+def surroundings() -> dict:
+    """What any record's manifest says: Python, machine, commit, date, and what scrubbing replaced."""
+    return {
         "python": platform.python_version(),
         "machine": {"processor": _processor(), "cores": _cores(), "system": platform.system()},
         "commit": _commit(),
         "date": datetime.now(UTC).date().isoformat(),
-        "batch_plan": {"rows": BATCH_ROWS, "padded_tokens_of_a_piece": PIECE_TOKENS},
         "scrubbed": f"runs of {SPAN} or more words of an item, and whole options of {OPTION_SPAN} or more, "
         f"are replaced by {MARK}",
     }

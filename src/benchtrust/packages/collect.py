@@ -1,0 +1,144 @@
+"""From finished runs of the packages to one committed record, without item texts."""
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from benchtrust import items as benchmarks
+from benchtrust.errors import BenchtrustError, LogError, LogVersionError
+from benchtrust.grid import record
+from benchtrust.packages import importers, joins
+from benchtrust.packages.importers import LeftOut, Log, Report
+from benchtrust.packages.importers.logs import RUN, read_json
+
+FACTS = ("version", "commit", "seconds", "cpu_seconds", "started", "finished", "model_sha256", "lock_sha256")
+"""What the manifest keeps of each run's ``run.json``, if it is there."""
+
+
+def collect(runs: Path, source: str = "upstream") -> tuple[pd.DataFrame, Report]:
+    """All finished runs as one table.
+
+    Parameters
+    ----------
+    runs : folder with ``<package>/<model>/<benchmark>/``, each with the package's outputs and ``run.json``.
+    source : items that were asked, ``"upstream"`` or ``"practice"``; runs on others are left out.
+
+    Returns
+    -------
+    Table : `importers.COLUMNS`, one row an item and metric of a run; item spans in generated texts are
+        replaced; only answers that join to one of our items.
+    Report : as of `importers.load`. Runs that cannot be read, and items that were asked and have no answer,
+        are left out in it, the others whole.
+
+    Raises
+    ------
+    BenchtrustError : there is no finished run.
+    LogVersionError : runs of one package in several versions.
+    """
+    folders = sorted(path.parent for path in runs.glob(f"*/*/*/{RUN}"))
+    if not folders:
+        raise BenchtrustError(f"{runs} holds no finished run. Make some: benchtrust packages run --help")
+    logs, asked, notes = _logs(folders, source)
+    if not logs:
+        raise BenchtrustError(f"No run on {source} items in {runs} can be read: {notes[0].reason}")
+    importers.one_version(logs)
+    among: dict[str, list[str]] = {}
+    for folder, ids in asked.items():
+        among.setdefault(folder.name, []).extend(ids)
+    table, report = importers.frame(logs, source, among)
+    table = table[table["item_id"].isin(_ours(table, source))].reset_index(drop=True)
+    table = _scrubbed(table, source)
+    notes += _unanswered(table, asked)
+    return table, replace(report, left_out=(*notes, *report.left_out))
+
+
+def write(table: pd.DataFrame, report: Report, runs: Path, target: Path, source: str = "upstream") -> None:
+    """Write a table of `collect` to ``target/<package>/<model>/<benchmark>.parquet``, and `manifest.json`.
+
+    `importers.read` gives it back, checked against the manifest; `responses.read` the response table alone.
+    """
+    for key, group in table.groupby(["package", "model", "benchmark"], sort=True):
+        package, model, benchmark = map(str, key)
+        importers.write(group.reset_index(drop=True), target / package / model / f"{benchmark}.parquet")
+    written = sorted(path for path in target.rglob("*") if path.suffix in (".parquet", ".csv"))
+    files = {p.relative_to(target).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in written}
+    facts = _manifest(table, report, runs) | {"items": source, "files": files}
+    text = json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False)
+    (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[str]], list[LeftOut]]:
+    """Logs of the runs on these items, the items that each was asked, and what could not be read."""
+    logs: list[Log] = []
+    asked: dict[Path, list[str]] = {}
+    notes: list[LeftOut] = []
+    for folder in folders:
+        name = "/".join(folder.parts[-3:])
+        facts = read_json(folder / RUN)
+        if facts.get("source", source) != source:
+            notes.append(LeftOut(name, f"a run on {facts['source']} items", loss=False))
+            continue
+        try:
+            found, _ = importers.logs_of([folder])
+        except LogVersionError:
+            raise
+        except LogError as error:
+            notes.append(LeftOut(name, str(error)))
+            continue
+        logs += found
+        asked[folder] = list(facts.get("item_ids", []))
+    return logs, asked, notes
+
+
+def _ours(table: pd.DataFrame, source: str) -> set[str]:
+    """Ids of our items of the table's benchmarks."""
+    names = [name for name in table["benchmark"].unique() if name in benchmarks.BENCHMARKS]
+    return {item.item_id for name in names for item in joins.upstream(name, source)}
+
+
+def _scrubbed(table: pd.DataFrame, source: str) -> pd.DataFrame:
+    """The table with item spans replaced in all that was generated."""
+    parts = []
+    for name, group in table.groupby("benchmark", sort=False):
+        loaded = joins.upstream(str(name), source)
+        text = pd.Series(record.scrub(group["completion"], loaded), index=group.index, dtype="str")
+        raw = group["raw_output"].where(group["parse"] == "logprob", text)
+        parts.append(group.assign(completion=text, raw_output=raw))
+    return pd.concat(parts).sort_index() if parts else table
+
+
+def _unanswered(table: pd.DataFrame, asked: dict[Path, list[str]]) -> list[LeftOut]:
+    """Items that a run was asked and that have no row of it."""
+    notes = []
+    for folder, ids in asked.items():
+        package, model, benchmark = folder.parts[-3:]
+        own = (table["package"] == package) & (table["model"] == model) & (table["benchmark"] == benchmark)
+        if missing := [item for item in ids if item not in set(table.loc[own, "item_id"])]:
+            notes.append(LeftOut("/".join(folder.parts[-3:]), "asked, but not answered", tuple(missing)))
+    return notes
+
+
+def _manifest(table: pd.DataFrame, report: Report, runs: Path) -> dict:
+    """What was collected, from which runs, and what is missing."""
+    keys = ["package", "model", "benchmark"]
+    counts = table.groupby(keys).agg(
+        answers=("item_id", "size"), items=("item_id", "nunique"), versions=("version", "first")
+    )
+    found = {
+        "/".join(key): {"answers": int(row.answers), "items": int(row.items), "version": row.versions}
+        for key, row in zip(counts.index, counts.itertuples(), strict=True)
+    }
+    for name, entry in found.items():
+        facts = read_json(runs / name / RUN)
+        entry.update({fact: facts[fact] for fact in FACTS if facts.get(fact) is not None})
+    missing = report.missing()
+    lost = missing[missing["id"] != ""].groupby("reason")["id"].size()
+    return {
+        "runs": found,
+        "not_joined": sorted(report.unjoined["id"]),
+        "left_out": {str(reason): int(n) for reason, n in lost.items()},
+        **record.surroundings(),
+    }
