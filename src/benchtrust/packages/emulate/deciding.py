@@ -13,7 +13,8 @@ from benchtrust.harness.scoring import TIE
 from benchtrust.inference.model import Model
 from benchtrust.items import Item
 from benchtrust.packages.emulate.extraction import answer_line, first_token
-from benchtrust.packages.emulate.prompts import LETTERS, Asked, Candidate, candidates, lay_out, prompt, shots
+from benchtrust.packages.emulate.guard import outputs_closed
+from benchtrust.packages.emulate.prompts import Asked, Candidate, candidates, lay_out, prompt, shots
 from benchtrust.packages.emulate.recipes import LEVELS, Recipe
 
 COLUMNS = ("item_id", "part", "choice", "score", "outcome", "margin")
@@ -73,7 +74,8 @@ def decisions(
 
     Raises
     ------
-    PackageError : a text that the recipe takes from a package which is not installed.
+    PackageError : a text that the recipe takes from a package which is not installed; or something tried to
+        read what a package answered.
     BenchtrustError : too few items to draw exemplars from; a log-probability that is not finite.
     """
     if isinstance(model, Path):
@@ -88,6 +90,13 @@ def answers(
     recipe: Recipe, asked: Sequence[Asked], model: Model, train: Sequence[Item]
 ) -> list[tuple[float, ...]] | list[str]:
     """What the model gives: log-probabilities of an item's candidates, or a generated text."""
+    with outputs_closed():
+        return _answers(recipe, asked, model, train)
+
+
+def _answers(
+    recipe: Recipe, asked: Sequence[Asked], model: Model, train: Sequence[Item]
+) -> list[tuple[float, ...]] | list[str]:
     before = shots(recipe, train)
     prompts = [prompt(recipe, one, before, model) for one in asked]
     if recipe.generates:
@@ -102,7 +111,8 @@ def judge(
     recipe: Recipe, asked: Sequence[Asked], given: Sequence[tuple[float, ...]] | Sequence[str]
 ) -> pd.DataFrame:
     """Decisions by a recipe's extraction from what the model gave; columns as of `decisions`."""
-    found = [_judge(recipe, one, raw) for one, raw in zip(asked, given, strict=True)]
+    with outputs_closed():
+        found = [_judge(recipe, one, raw) for one, raw in zip(asked, given, strict=True)]
     rows = [(one.item.item_id, one.item.part, *row) for one, row in zip(asked, found, strict=True)]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"choice": "Int64", "score": float, "margin": float})
 
@@ -121,7 +131,7 @@ def _read(recipe: Recipe, asked: Asked, text: str) -> int | None:
     """Position of the option that a generated answer names."""
     if recipe.extraction == "our parser":
         return harness.extract(text, asked.options).choice
-    return READERS[recipe.extraction](text, len(LETTERS[: len(asked.order)]))
+    return READERS[recipe.extraction](text, len(asked.order))
 
 
 def _compare(
