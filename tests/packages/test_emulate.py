@@ -467,3 +467,41 @@ def test_agreement_refuses_items_that_stand_twice_and_tables_without_scores():
         emulate.agreement(table, table)
     with pytest.raises(SchemaError, match="score"):
         emulate.agreement(decided(choice=[0], score=[1]), pd.DataFrame({"item_id": ["i0"]}))
+
+
+# ---------------------------------------------------------------------------------------------- the spread
+
+
+def scored(**packages: list[float]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"package": name, "item_id": f"i{k}", "part": "xy"[k % 2], "score": value}
+            for name, values in packages.items()
+            for k, value in enumerate(values)
+        ]
+    )
+
+
+def test_the_spread_is_paired_so_that_a_constant_gap_has_no_width():
+    """Item scores that differ by the same amount everywhere: whichever items are drawn, so do their means."""
+    rng = np.random.default_rng(0)
+    table = emulate.spread(scored(ours=[0.5, 0, 0.25, 0.5], other=[0.75, 0.25, 0.5, 0.75]), 200, rng, "ours")
+    assert table["package"].tolist() == ["ours", "other"]
+    assert table["n"].tolist() == [4, 4]
+    assert table.loc[1, ["difference", "low", "high"]].tolist() == pytest.approx([0.25] * 3)
+    assert table.loc[0, ["difference", "low", "high"]].isna().all()
+
+
+def test_a_package_may_have_a_rule_of_its_own():
+    rng = np.random.default_rng(0)
+    two = scored(ours=[1, 0, 1, 0, 1], theirs=[1, 0, 1, 0, 1])
+    table = emulate.spread(two, 10, rng, "ours", {"ours": "mean of parts", "theirs": "parity"})
+    assert table["score"].tolist() == pytest.approx([0.5, 0.8])
+
+
+def test_a_spread_over_different_items_is_refused():
+    uneven = pd.concat([scored(ours=[1, 0]), scored(other=[1])])
+    with pytest.raises(SchemaError, match="do not have the same items"):
+        emulate.spread(uneven, 10, np.random.default_rng(0), "ours")
+    with pytest.raises(SchemaError, match="No scores of 'theirs'"):
+        emulate.spread(uneven, 10, np.random.default_rng(0), "theirs")

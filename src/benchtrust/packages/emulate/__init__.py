@@ -7,7 +7,7 @@ that are opened are those it is installed from.
 
 from benchtrust.packages.emulate.deciding import Engines, decisions
 from benchtrust.packages.emulate.extraction import answer_line, first_token
-from benchtrust.packages.emulate.paths import agreement, implementations, path_scores
+from benchtrust.packages.emulate.paths import agreement, implementations, path_scores, spread
 from benchtrust.packages.emulate.prompts import helm_train
 from benchtrust.packages.emulate.recipes import Recipe, Step, lenient, ours, path, recipe, recipes
 
@@ -27,4 +27,5 @@ __all__ = [
     "path_scores",
     "recipe",
     "recipes",
+    "spread",
 ]

@@ -221,3 +221,53 @@ def _implementation(package: str, benchmark: str, task: str, recipe: Recipe) -> 
         "scoring": f"{said['extraction']}{limit}; {said['score']}",
         "truth": said["truth"],
     }
+
+
+def spread(
+    scores: pd.DataFrame,
+    n_draws: int,
+    rng: np.random.Generator,
+    reference: str,
+    rules: Mapping[str, str] | None = None,
+    level: float = 0.95,
+) -> pd.DataFrame:
+    """Scores of the same items in several packages, each compared with one of them.
+
+    Parameters
+    ----------
+    scores : columns package, item_id, part and score: one benchmark, the same items in every package.
+    n_draws, rng : draws of the items with replacement within parts, and their source.
+    reference : the package that the others are compared with.
+    rules : package → how its items make a score (level of `score`); the mean of items where none is given.
+
+    Returns
+    -------
+    A row per package, in the order of the table: package, score, n, difference from the reference and its
+    paired interval low, high (NaN for the reference itself).
+
+    Raises
+    ------
+    SchemaError : no row of the reference; an item that some package lacks, or that stands twice.
+    """
+    names = list(dict.fromkeys(scores["package"]))
+    if reference not in names:
+        raise SchemaError(f"No scores of {reference!r} to compare with: there are {', '.join(names)}.")
+    if scores.duplicated(["package", "item_id"]).any():
+        raise SchemaError("An item stands twice in a package: keep one row an item.")
+    order = scores.loc[scores["package"] == reference, "item_id"]
+    tables = {name: own.set_index("item_id") for name, own in scores.groupby("package")}
+    if uneven := [name for name in names if set(tables[name].index) != set(order)]:
+        raise SchemaError(
+            f"{', '.join(uneven)} and {reference} do not have the same items: keep common ones."
+        )
+    tables = {name: tables[name].loc[order] for name in names}
+    draws, once = _counts(tables[reference]["part"], n_draws, rng), np.ones((1, len(order)))
+    rules = dict.fromkeys(names, "mean of items") | dict(rules or {})
+    found = {name: [_means(tables[name], counts, rules[name]) for counts in (once, draws)] for name in names}
+    rows = []
+    for name in names:
+        gap = [a - b for a, b in zip(found[name], found[reference], strict=True)]
+        low, high = np.quantile(gap[1], [(1 - level) / 2, (1 + level) / 2])
+        ends = (np.nan,) * 3 if name == reference else (float(gap[0][0]), low, high)
+        rows.append([name, float(found[name][0][0]), len(order), *ends])
+    return pd.DataFrame(rows, columns=["package", "score", "n", "difference", "low", "high"])
