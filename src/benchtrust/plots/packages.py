@@ -37,19 +37,9 @@ def path_waterfall(
     for ax, (title, table) in zip(axes[:, 0], paths.items(), strict=True):
         _waterfall(ax, table)
         if chance and title in chance:
-            ax.axvline(chance[title], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-            ax.annotate(
-                "chance",
-                (chance[title], 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, -1),
-                textcoords="offset points",
-                color=MUTED,
-                fontsize=9,
-                va="top",
-            )
+            _chance(ax, chance[title])
         ax.set_title(title, fontsize=11)
-    axes[-1, 0].set_xlabel("score; bars: change by the step, whiskers: its 95 % interval on the same items")
+    axes[-1, 0].set_xlabel("score (whisker: 95 % interval of the change)")
     return fig
 
 
@@ -117,15 +107,30 @@ def package_spread(
                 ax.plot([reference + row.low, reference + row.high], [place, place], color=color, linewidth=2)
             ax.plot(row.score, place, marker, color=color, markersize=7, zorder=3)
         if chance and benchmark in chance:
-            ax.axvline(chance[benchmark], color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+            _chance(ax, chance[benchmark])
         ax.set_yticks(range(len(own)), own["package"])
         ax.set_ylim(len(own) - 0.5, -0.5)
         ax.set_title(title, fontsize=11)
         ax.grid(visible=False, axis="y")
-    axes[-1, 0].set(xlabel="score; bars: 95 % interval of the difference from ours, on the same items")
+    axes[-1, 0].set_xlabel("score (bar: 95 % interval of the gap to ours)")
     return fig
 
 
 def _rows(spread: "pd.DataFrame", benchmark: str, names: Sequence[str]) -> "pd.DataFrame":
     own = spread[spread["benchmark"] == benchmark].set_index("package")
     return own.loc[[name for name in names if name in own.index]].reset_index()
+
+
+def _chance(ax: "Axes", value: float) -> None:
+    """A vertical line at the score of guessing, named at its top."""
+    ax.axvline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    ax.annotate(
+        "chance",
+        (value, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 1),
+        textcoords="offset points",
+        color=MUTED,
+        fontsize=9,
+        va="bottom",
+    )
