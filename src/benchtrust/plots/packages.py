@@ -122,11 +122,11 @@ def _rows(spread: "pd.DataFrame", benchmark: str, names: Sequence[str]) -> "pd.D
 
 
 def _chance(ax: "Axes", value: float) -> None:
-    """A vertical line at the score of guessing, named at its top."""
+    """A vertical line at the score of guessing, named at its foot."""
     ax.axvline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
     ax.annotate(
         "chance",
-        (value, 1),
+        (value, 0),
         xycoords=("data", "axes fraction"),
         xytext=(3, 1),
         textcoords="offset points",
