@@ -9,10 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytest.importorskip("torch")
+
+import torch
+
 from benchtrust import harness, items
-from benchtrust.errors import BenchtrustError, PackageError, SchemaError, UnknownNameError
+from benchtrust.errors import BenchtrustError, DataFileError, PackageError, SchemaError, UnknownNameError
 from benchtrust.harness.configurations import PLAIN
-from benchtrust.inference import option_logprobs
+from benchtrust.inference import folders, option_logprobs
 from benchtrust.items import Item
 from benchtrust.packages import emulate
 from benchtrust.packages.emulate import Recipe, answer_line, first_token, guard, texts
@@ -133,16 +137,36 @@ def test_our_own_recipe_gives_our_own_decisions(model, benchmark):
     assert list(found["margin"]) == pytest.approx([a - b for a, b, *_ in ranked], abs=1e-4)
 
 
+def test_a_folder_is_read_as_it_is(tmp_path, model):
+    """The made-up network's generation settings name two end tokens; its vocabulary has more."""
+    model.network.save_pretrained(tmp_path / "tiny")
+    model.tokenizer.save_pretrained(tmp_path / "tiny")
+    found = folders.read(tmp_path / "tiny")
+    assert found.stop_ids == {3, 5} < model.stop_ids
+    assert found.entry.chat
+    assert found.name == "tiny"
+    assert found.network.dtype == torch.float32
+    asked = practice("bbq", 4)
+    table = emulate.decisions(emulate.ours("bbq"), asked, tmp_path / "tiny")
+    assert table["choice"].tolist() == emulate.decisions(emulate.ours("bbq"), asked, model)["choice"].tolist()
+
+
+def test_a_folder_without_weights_is_named(tmp_path):
+    with pytest.raises(DataFileError, match="transformers folder"):
+        folders.read(tmp_path)
+
+
 def test_steps_that_change_nothing_here_change_no_decision_and_no_score(model, installed):
     """The same network stands for both precisions, and without lettered options their order is not seen."""
-    asked = practice("truthfulqa", 8)
-    steps = emulate.path("lm_eval", "truthfulqa")
+    asked = practice("bbq", 12)
+    steps = emulate.path("lm_eval", "bbq")
     table, rows = emulate.path_scores(
         steps, asked, {"nf4": model, "fp32": model}, 200, np.random.default_rng(0)
     )
     table = table.set_index("field")
+    assert 0 < table.loc["", "score"] < 1
     assert table.loc["precision", ["equal", "change", "low", "high"]].tolist() == [1, 0, 0, 0]
-    assert list(table["n"]) == [8] * len(steps)
+    assert list(table["n"]) == [12] * len(steps)
     last = rows[rows["step"] == len(steps) - 1].reset_index(drop=True)
     alone = emulate.decisions(steps[-1].recipe, asked, model)
     pd.testing.assert_frame_equal(last[alone.columns], alone)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,8 @@ def _write(source: Path, target: Path) -> Path:
 def read(folder: Path) -> Model:
     """The model in a transformers folder as a package reads it: fp32, its weights as they are.
 
+    An answer ends at the tokens that the folder's generation settings name, and at no others.
+
     Raises
     ------
     DataFileError : the folder cannot be read.
@@ -77,6 +80,7 @@ def read(folder: Path) -> Model:
         raise DataFileError(f"{folder} could not be read as a transformers folder: {error}") from error
     name, chat = Path(folder).name, bool(tokenizer.chat_template)
     billions = sum(p.numel() for p in network.parameters()) / 1e9
-    return wrap(
-        ModelEntry(name, chat, "as of the folder", "read from a folder", billions), network, tokenizer
-    )
+    found = ModelEntry(name, chat, "as of the folder", "read from a folder", billions)
+    ends = network.generation_config.eos_token_id
+    stops = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
+    return replace(wrap(found, network, tokenizer), stop_ids=stops)
