@@ -1,11 +1,19 @@
 """A model as an fp32 transformers folder that holds its dequantised NF4 weights: what other packages read."""
 
+from __future__ import annotations
+
 import hashlib
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchtrust import project
+from benchtrust.errors import DataFileError
 from benchtrust.inference import weights
 from benchtrust.inference.catalogue import ModelEntry, entry
+
+if TYPE_CHECKING:
+    from benchtrust.inference.model import Model
 
 
 def nf4_as_fp32(name: str) -> Path:
@@ -48,3 +56,31 @@ def _write(source: Path, target: Path) -> Path:
         bos_token_id=tokenizer.bos_token_id, eos_token_id=ends, pad_token_id=padding
     )
     return weights.save(network, tokenizer, target, shard="100GB")
+
+
+def read(folder: Path) -> Model:
+    """The model in a transformers folder as a package reads it: fp32, its weights as they are.
+
+    An answer ends at the tokens that the folder's generation settings name, and at no others.
+
+    Raises
+    ------
+    DataFileError : the folder cannot be read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from benchtrust.inference.model import quiet, wrap
+
+    quiet()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        raise DataFileError(f"{folder} could not be read as a transformers folder: {error}") from error
+    name, chat = Path(folder).name, bool(tokenizer.chat_template)
+    billions = sum(p.numel() for p in network.parameters()) / 1e9
+    found = ModelEntry(name, chat, "as of the folder", "read from a folder", billions)
+    ends = network.generation_config.eos_token_id
+    stops = frozenset(ends if isinstance(ends, list) else [] if ends is None else [ends])
+    return replace(wrap(found, network, tokenizer), stop_ids=stops)

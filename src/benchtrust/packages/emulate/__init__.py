@@ -1,0 +1,31 @@
+"""What a package would decide, worked out by our own harness from its recipe: prompts and logits alone.
+
+A recipe has one field for each way in which the packages differ; a path leads from our nearest configuration
+to a package's by one field a step. Nothing here reads what a package answered: the only files of a package
+that are opened are those it is installed from.
+"""
+
+from benchtrust.packages.emulate.deciding import Engines, decisions
+from benchtrust.packages.emulate.extraction import answer_line, first_token
+from benchtrust.packages.emulate.paths import agreement, implementations, path_scores, spread
+from benchtrust.packages.emulate.prompts import helm_train
+from benchtrust.packages.emulate.recipes import Recipe, Step, lenient, ours, path, recipe, recipes
+
+__all__ = [
+    "Engines",
+    "Recipe",
+    "Step",
+    "agreement",
+    "answer_line",
+    "decisions",
+    "first_token",
+    "helm_train",
+    "implementations",
+    "lenient",
+    "ours",
+    "path",
+    "path_scores",
+    "recipe",
+    "recipes",
+    "spread",
+]

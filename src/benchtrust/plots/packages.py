@@ -1,0 +1,136 @@
+"""Figures on one configuration in several packages."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchtrust.plots import INK, MARKERS, MUTED, SPARE_COLORS, WIDTH
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+UP, DOWN = "#2a6c96", "#d96a12"
+
+
+def path_waterfall(
+    paths: Mapping[str, "pd.DataFrame"], chance: Mapping[str, float] | None = None
+) -> "Figure":
+    """Waterfall of scores, a panel a path: each step's bar goes from the score before to its own.
+
+    A whisker is the paired interval of the change, at the end of the bar; a step without any stays a stroke.
+
+    Parameters
+    ----------
+    paths : panel title → table of `packages.emulate.path_scores`.
+    chance : panel title → score of guessing, drawn as a line where it is known.
+    """
+    import matplotlib.pyplot as plt
+
+    heights = [len(table) for table in paths.values()]
+    size = (WIDTH, 0.9 + 0.62 * len(paths) + 0.3 * sum(heights))
+    fig, axes = plt.subplots(
+        len(paths), 1, figsize=size, sharex=True, squeeze=False, height_ratios=[h + 1 for h in heights]
+    )
+    for ax, (title, table) in zip(axes[:, 0], paths.items(), strict=True):
+        _waterfall(ax, table)
+        if chance and title in chance:
+            _chance(ax, chance[title])
+        ax.set_title(title, fontsize=11)
+    axes[-1, 0].set_xlabel("score (whisker: 95 % interval of the change)")
+    return fig
+
+
+def _waterfall(ax: "Axes", table: "pd.DataFrame") -> None:
+    scores, change = table["score"].to_numpy(), table["change"].to_numpy()
+    places = np.arange(len(table))
+    ax.plot(scores[[0, -1]], places[[0, -1]], "o", color=INK, zorder=4)
+    for place, (end, step, low, high) in enumerate(
+        zip(scores, change, table["low"], table["high"], strict=True)
+    ):
+        if place == 0:
+            ax.annotate(
+                f"{end:.2f}", (end, 0), xytext=(8, 0), textcoords="offset points", va="center", fontsize=9
+            )
+            continue
+        start = end - step
+        color = UP if step > 0 else DOWN if step < 0 else MUTED
+        ax.plot([start, start], [place - 1, place], color=MUTED, linewidth=0.8, zorder=1)
+        ax.barh(place, step, 0.55, start, color=color, alpha=0.85, zorder=2)
+        ax.plot([start, start], [place - 0.275, place + 0.275], color=color, linewidth=2, zorder=2)
+        ax.plot([start + low, start + high], [place, place], color=INK, linewidth=1.4, zorder=3)
+        right = max(start + high, end, start)
+        text = f"{step:+.2f}".replace("-", "−") if step else "0"
+        ax.annotate(text, (right, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
+    ax.annotate(
+        f"{scores[-1]:.2f}",
+        (scores[-1], places[-1] + 0.62),
+        ha="center",
+        va="center",
+        fontsize=9,
+        annotation_clip=False,
+    )
+    ax.set_yticks(places, table["name"])
+    ax.set_ylim(len(table) - 0.1, -0.6)
+    ax.grid(visible=False, axis="y")
+
+
+def package_spread(
+    spread: "pd.DataFrame", titles: Mapping[str, str], chance: Mapping[str, float] | None = None
+) -> "Figure":
+    """Scores of the same items in each package, a panel a benchmark, with the paired interval about ours.
+
+    Parameters
+    ----------
+    spread : columns benchmark, package, score, difference, low, high (of `packages.emulate.spread`); the
+        package without a difference is the one compared with.
+    titles : benchmark → panel title.
+    chance : benchmark → score of guessing, drawn as a line where it is known.
+    """
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(spread["package"]))
+    looks = dict(zip(names, zip(SPARE_COLORS, MARKERS, strict=False), strict=False))
+    rows = [_rows(spread, benchmark, names) for benchmark in titles]
+    size = (WIDTH, 0.8 + 0.5 * len(titles) + 0.3 * sum(map(len, rows)))
+    fig, axes = plt.subplots(
+        len(titles), 1, figsize=size, sharex=True, squeeze=False, height_ratios=[len(r) + 0.6 for r in rows]
+    )
+    for ax, own, (benchmark, title) in zip(axes[:, 0], rows, titles.items(), strict=True):
+        reference = float(own.loc[own["difference"].isna(), "score"].iloc[0])
+        ax.axvline(reference, color=INK, linewidth=1, zorder=1)
+        for place, row in enumerate(own.itertuples()):
+            color, marker = looks[row.package]
+            if np.isfinite(row.low):
+                ax.plot([reference + row.low, reference + row.high], [place, place], color=color, linewidth=2)
+            ax.plot(row.score, place, marker, color=color, markersize=7, zorder=3)
+        if chance and benchmark in chance:
+            _chance(ax, chance[benchmark])
+        ax.set_yticks(range(len(own)), own["package"])
+        ax.set_ylim(len(own) - 0.5, -0.5)
+        ax.set_title(title, fontsize=11)
+        ax.grid(visible=False, axis="y")
+    axes[-1, 0].set_xlabel("score (bar: 95 % interval of the gap to ours)")
+    return fig
+
+
+def _rows(spread: "pd.DataFrame", benchmark: str, names: Sequence[str]) -> "pd.DataFrame":
+    own = spread[spread["benchmark"] == benchmark].set_index("package")
+    return own.loc[[name for name in names if name in own.index]].reset_index()
+
+
+def _chance(ax: "Axes", value: float) -> None:
+    """A vertical line at the score of guessing, named at its foot."""
+    ax.axvline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    ax.annotate(
+        "chance",
+        (value, 0),
+        xycoords=("data", "axes fraction"),
+        xytext=(3, 1),
+        textcoords="offset points",
+        color=MUTED,
+        fontsize=9,
+        va="bottom",
+    )
