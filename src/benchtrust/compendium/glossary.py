@@ -1,0 +1,73 @@
+"""Sphinx extension: the first use of each glossary term on a page leads to its entry.
+
+Terms are found in running text, singular or plural, as they stand in the ``{glossary}`` directive; not in headings,
+tables, links, code or formulas, and not where a page sets the word apart, as it does where it defines it itself.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.util.nodes import make_refnode
+
+APART = (nodes.table, nodes.field_list, nodes.footnote, nodes.citation)
+"""What may hold paragraphs that are no running text."""
+
+
+def link_terms(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Put the links into a page; the glossary's own page is left as it is."""
+    targets = terms(app.env)
+    if not targets or docname in {page for page, _ in targets.values()}:
+        return
+    spelt = {form: term for term in targets if term not in app.config.benchtrust_plain_words for form in forms(term)}
+    longest_first = sorted(spelt, key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?![\w-])")
+    seen: set[str] = set()
+    for text in list(doctree.findall(nodes.Text)):
+        if not _is_running(text):
+            continue
+        pieces, end = [], 0
+        for found in pattern.finditer(text):
+            term = spelt[found[0]]
+            if term in seen:
+                continue
+            seen.add(term)
+            link = make_refnode(app.builder, docname, *targets[term], nodes.Text(found[0]))
+            link["classes"].append("term")
+            pieces += [nodes.Text(text[end : found.start()]), link]
+            end = found.end()
+        if pieces:
+            text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
+
+
+def terms(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
+    """Page and anchor of each term of the glossary."""
+    objects = env.get_domain("std").get_objects()
+    return {name: (page, anchor) for name, _, kind, page, anchor, _ in objects if kind == "term"}
+
+
+def forms(term: str) -> set[str]:
+    """Spellings of a term: singular and plural, with a small or a capital first letter; acronyms as they are."""
+    plural = f"{term[:-1]}ies" if re.search("[^aeiou]y$", term) else f"{term}s"
+    capital = {term, plural}
+    return capital if term[:2].isupper() else capital | {form[0].lower() + form[1:] for form in capital}
+
+
+def _is_running(text: nodes.Text) -> bool:
+    """Whether a text stands directly in a paragraph of the page's body."""
+    node = text.parent
+    if not isinstance(node, nodes.paragraph):
+        return False
+    while node := node.parent:
+        if isinstance(node, APART):
+            return False
+    return True
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the hook, and the setting that names terms too plain to be linked."""
+    app.add_config_value("benchtrust_plain_words", [], "env", list)
+    app.connect("doctree-resolved", link_terms)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
