@@ -117,7 +117,7 @@ def _site_key() -> dict[str, str]:
 
 
 def _configuration(profile: str, solutions: bool) -> Path:
-    """The book's settings, or a copy of them that leaves solutions out of the pages and withholds the sources."""
+    """The book's settings, or a copy of them that leaves out solutions, and sources, which hold them too."""
     path = project.root() / "_config.yml"
     if solutions:
         return path
