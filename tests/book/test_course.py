@@ -77,7 +77,7 @@ def test_each_exercise_has_a_solution(page: Path) -> None:
 @pytest.mark.parametrize("page", [*THEORY[1:]], ids=lambda path: path.stem)
 def test_theory_pages_go_from_easy_to_hard(page: Path) -> None:
     titles = blocks("exercise", page.read_text("utf-8"))
-    assert [re.search(r"\((\w+)\)$", title)[1] for title in titles] == GRADES
+    assert [re.search(r" · (\w+)$", title)[1] for title in titles] == GRADES
 
 
 def test_there_are_six_lessons() -> None:
@@ -89,7 +89,7 @@ def test_a_lesson_has_its_parts_and_exercises_from_easy_to_hard(lesson: str) -> 
     text = LESSONS[lesson]
     for part in ("Aims", "Prerequisites", "Reading", "Notebooks", "Also to be solved"):
         assert re.search(rf"^\*{part}[.:]\*", text, re.MULTILINE), part
-    grades = [re.search(r"\((\w+)\)$", title)[1] for title in blocks("exercise", text)]
+    grades = [re.search(r" · (\w+)$", title)[1] for title in blocks("exercise", text)]
     assert grades == sorted(grades, key=GRADES.index)
     others = re.findall(r"\{ref\}`(ex-[\w-]+)`", text)
     assert 3 <= len(grades) + len(others) <= 6
