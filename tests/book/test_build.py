@@ -49,10 +49,10 @@ Why does it fall? See {numref}`score-line`.
 
 ````{solution} ex-why
 :class: dropdown
-For a secret reason.
+For the quicksilver in it.
 
 ```python
-assert "secret"
+assert "quicksilver"
 ```
 ````"""
 CLAIMS = """# Claims
@@ -186,10 +186,10 @@ def test_solutions_can_be_left_out_of_pages_that_stand_apart(
     assert "Why does it fall?" in page
     assert 'href="part/shown.html#ex-why"' in (without / "index.html").read_text()
     texts = [path.read_bytes() for path in without.rglob("*") if path.is_file()]
-    assert not [text for text in texts if b"secret" in text]
+    assert not [text for text in texts if b"quicksilver" in text]
 
     monkeypatch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
     assert build(solutions=False).parent == without
     monkeypatch.undo()
     monkeypatch.setenv("BENCHTRUST_ROOT", str(small_book))
-    assert b"secret" in (build().parent / "part/shown.html").read_bytes()
+    assert b"quicksilver" in (build().parent / "part/shown.html").read_bytes()
