@@ -1,6 +1,7 @@
 """The course and the theory: solutions that are code run, lessons have their notebooks and small sizes."""
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ def fences(text: str) -> list[Token]:
     return [token for token in MarkdownIt().parse(text) if token.type == "fence"]
 
 
+@cache
 def prose() -> dict[str, str]:
     """Text of each page, notebooks' markdown included."""
     pages = {path.stem: path.read_text("utf-8") for path in BOOK.glob("*.md")}
@@ -37,6 +39,7 @@ def blocks(kind: str, text: str) -> dict[str, str]:
     return {f.info.removeprefix(head): f.content for f in fences(text) if f.info.startswith(head)}
 
 
+@cache
 def solutions() -> dict[str, str]:
     """Code of all solutions by exercise."""
     found = {}
