@@ -174,12 +174,19 @@ def book(
     profile: Annotated[str, typer.Option("--profile", help="File in profiles/.")] = "paper",
     jobs: Jobs = None,
     force: Annotated[bool, typer.Option("--force", help="Build even if nothing has changed.")] = False,
+    solutions: Annotated[
+        bool,
+        typer.Option("--with-solutions/--without-solutions", help="Whether exercises have their solutions."),
+    ] = True,
 ) -> None:
-    """Run what has changed, build the book, print the path of its first page."""
+    """Run what has changed, build the book, print the path of its first page.
+
+    Without solutions the pages go to a folder of their own, and the published ones stay.
+    """
     from benchtrust.compendium.book import build
 
     _run_all(profile, jobs, force=False)
-    page = build(profile, force=force)
+    page = build(profile, force=force, solutions=solutions)
     out.print(f"Open file://{page}", highlight=False, soft_wrap=True)
 
 

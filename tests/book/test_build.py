@@ -40,7 +40,21 @@ Scores *fall* with $c$.
 :name: the-table
 :columns: cell, score
 The same scores.
-```"""
+```
+
+```{exercise} Why?
+:label: ex-why
+Why does it fall? See {numref}`score-line`.
+```
+
+````{solution} ex-why
+:class: dropdown
+For the quicksilver in it.
+
+```python
+assert "quicksilver"
+```
+````"""
 CLAIMS = """# Claims
 
 ```{claims}
@@ -105,7 +119,7 @@ def test_a_book_is_built_whole_or_not_at_all(small_book: Path, monkeypatch: pyte
     check_pages(index.parent)
     first = published(small_book)
 
-    monkeypatch.setattr(book, "_run_jupyter_book", lambda profile: pytest.fail("built again"))
+    monkeypatch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
     assert build() == index
     monkeypatch.undo()
     monkeypatch.setenv("BENCHTRUST_ROOT", str(small_book))
@@ -159,3 +173,23 @@ def check_pages(site: Path) -> None:
     for text in (page, start, claims):
         assert "unpkg" not in text
         assert "jsdelivr" not in text
+
+
+def test_solutions_can_be_left_out_of_pages_that_stand_apart(
+    small_book: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_book / "book/index.md").write_text(f"{INDEX}\nTry {{ref}}`ex-why`.\n")
+    run_all("paper", jobs=1)
+    without = build(solutions=False).parent
+    assert not (small_book / "build/paper/html").exists()
+    page = (without / "part/shown.html").read_text()
+    assert "Why does it fall?" in page
+    assert 'href="part/shown.html#ex-why"' in (without / "index.html").read_text()
+    texts = [path.read_bytes() for path in without.rglob("*") if path.is_file()]
+    assert not [text for text in texts if b"quicksilver" in text]
+
+    monkeypatch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
+    assert build(solutions=False).parent == without
+    monkeypatch.undo()
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(small_book))
+    assert b"quicksilver" in (build().parent / "part/shown.html").read_bytes()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchtrust import cli
-from benchtrust.compendium import checks
+from benchtrust.compendium import book, checks
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -102,3 +102,14 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     started = time.process_time()
     subprocess.run([sys.executable, "-m", "benchtrust.cli", "--help"], capture_output=True, check=True)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize(("option", "solutions"), [((), True), (("--without-solutions",), False)])
+def test_the_book_has_solutions_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], solutions: bool
+) -> None:
+    called = {}
+    monkeypatch.setattr(cli, "_run_all", lambda *_, **__: None)
+    monkeypatch.setattr(book, "build", lambda profile, **options: called.update(options))
+    assert call(monkeypatch, "book", *option) == 0
+    assert called["solutions"] is solutions

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import yaml
 from rich.text import Text
 
 from benchtrust import project
@@ -17,7 +18,7 @@ from benchtrust.compendium.published import Places, build_folder, up_to_date
 from benchtrust.errors import BenchtrustError
 
 CONFIGURATION = ("_config.yml", "_toc.yml", fingerprints.LOCK)
-BUILDERS = ("book", "claims_page", "directives", "explorers", "ledger", "offline", "provenance")
+BUILDERS = ("book", "claims_page", "directives", "explorers", "glossary", "ledger", "offline", "provenance")
 """Modules of the compendium that shape pages."""
 
 
@@ -25,11 +26,11 @@ class BookError(BenchtrustError):
     """A book that must not be published: a notebook without a fresh run, or warnings in the build."""
 
 
-def build(profile: str = profiles.PAPER, *, force: bool = False) -> Path:
+def build(profile: str = profiles.PAPER, *, force: bool = False, solutions: bool = True) -> Path:
     """Build the book from published runs and return the path of its first page.
 
     Nothing is built where nothing has changed. The pages in ``build/<profile>/html`` are replaced only
-    by a whole build without warnings.
+    by a whole build without warnings. Without solutions the pages are those in ``html-without-solutions``.
 
     Raises
     ------
@@ -39,9 +40,10 @@ def build(profile: str = profiles.PAPER, *, force: bool = False) -> Path:
     require_fresh(profile)
     places = build_folder(profile)
     key = stage(profile) | _site_key()
-    stamp, site = places / "html.json", places / "html"
+    site = places / ("html" if solutions else "html-without-solutions")
+    stamp = site.with_name(f"{site.name}.json")
     if force or not site.exists() or not stamp.exists() or json.loads(stamp.read_text("utf-8")) != key:
-        _run_jupyter_book(profile)
+        _run_jupyter_book(profile, _configuration(profile, solutions))
         stamp.unlink(missing_ok=True)
         _replace(site, places / "_build" / "html")
         stamp.write_text(json.dumps(key, indent=1), encoding="utf-8")
@@ -114,7 +116,21 @@ def _site_key() -> dict[str, str]:
     return code | {name: fingerprints.of_file(project.root() / name) for name in CONFIGURATION}
 
 
-def _run_jupyter_book(profile: str) -> None:
+def _configuration(profile: str, solutions: bool) -> Path:
+    """The book's settings, or a copy of them that leaves out solutions, and sources, which hold them too."""
+    path = project.root() / "_config.yml"
+    if solutions:
+        return path
+    settings = yaml.safe_load(path.read_text(encoding="utf-8"))
+    sphinx = settings["sphinx"]["config"]
+    sphinx |= {"hide_solutions": True, "html_copy_source": False}
+    sphinx["html_theme_options"]["use_download_button"] = False
+    copy = build_folder(profile) / "without-solutions.yml"
+    copy.write_text(yaml.safe_dump(settings, allow_unicode=True), encoding="utf-8")
+    return copy
+
+
+def _run_jupyter_book(profile: str, configuration: Path) -> None:
     """Build from nothing with warnings as errors; a failure shows its warnings.
 
     Sphinx's own memory of an earlier build is not used: it misses changes that reach over pages, such as
@@ -125,7 +141,7 @@ def _run_jupyter_book(profile: str) -> None:
     command = [
         str(Path(sys.executable).with_name("jupyter-book")),
         *("build", str(folder / "source")),
-        *("--config", str(project.root() / "_config.yml")),
+        *("--config", str(configuration)),
         *("--toc", str(project.root() / "_toc.yml")),
         *("--path-output", str(folder)),
         *("-W", "-n", "--keep-going", "-q"),
