@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchtrust import project
-from benchtrust.compendium import ledger, lint, notebooks, profiles
+from benchtrust.compendium import durations, ledger, lint, notebooks, profiles
 from benchtrust.compendium.notebooks import Notebook, NotebookError
 from benchtrust.compendium.published import Places, key, up_to_date
 from benchtrust.files import replacing
@@ -86,7 +86,9 @@ def run(
         except NotebookError as error:
             _set_aside(folder / "notebook.ipynb", places, str(error))
             raise
-    return Outcome(source.id, "executed", time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    durations.note(source.id, profile, seconds)
+    return Outcome(source.id, "executed", seconds)
 
 
 @contextmanager
