@@ -4,7 +4,8 @@ import pandas as pd
 
 from benchtrust.compendium import fingerprints, ledger, notebooks, profiles, provenance
 from benchtrust.compendium.ledger import Artefact, Ledger
-from benchtrust.compendium.published import build_folder, up_to_date
+from benchtrust.compendium.published import build_folder
+from benchtrust.compendium.runner import fresh
 
 EXECUTED, RECORDED, STALE = "executed here", "from recorded results", "stale"
 STATES = (EXECUTED, RECORDED, STALE)
@@ -31,20 +32,9 @@ def artefacts(profile: str = profiles.PAPER, *, stale: frozenset[str] | None = N
     """
     recorded = ledger.read_all(build_folder(profile) / "results")
     homes = [recorded[name] for name in notebooks.in_book() if name in recorded]
-    old = _stale(homes, profile) if stale is None else stale
+    old = {h.notebook for h in homes if not fresh(h.notebook, profile)} if stale is None else stale
     rows = [_row(home, entry, home.notebook in old) for home in homes for entry in home.artefacts.values()]
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _stale(homes: list[Ledger], profile: str) -> frozenset[str]:
-    values = profiles.values(profile)
-    sources = [notebooks.read(home.notebook) for home in homes]
-    fresh = {
-        source.id
-        for source in sources
-        if up_to_date(source, profiles.effective(source, values.get(source.id, {})), profile)
-    }
-    return frozenset(home.notebook for home in homes if home.notebook not in fresh)
 
 
 def _row(home: Ledger, artefact: Artefact, stale: bool) -> dict[str, str]:

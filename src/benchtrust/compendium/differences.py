@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtrust import project
-from benchtrust.compendium import durations, ledger, notebooks, profiles
+from benchtrust.compendium import durations, ledger, notebooks
 from benchtrust.compendium.comparison import SAME_BYTES, Found, compare, write_page
 from benchtrust.compendium.ledger import Ledger
-from benchtrust.compendium.published import build_folder, up_to_date
-from benchtrust.compendium.runner import run
+from benchtrust.compendium.published import build_folder
+from benchtrust.compendium.runner import fresh, run
 from benchtrust.errors import ParameterError
 
 
@@ -70,13 +70,7 @@ def diff(
 
 def _run_missing(names: Sequence[str], profile: str, say: Callable[[str], None]) -> None:
     """Run the notebooks whose results in a profile are missing or stale."""
-    values = profiles.values(profile)
-    sources = [notebooks.read(name) for name in names]
-    missing = [
-        source.id
-        for source in sources
-        if not up_to_date(source, profiles.effective(source, values.get(source.id, {})), profile)
-    ]
+    missing = [name for name in names if not fresh(name, profile)]
     if missing:
         say(f"To run: {durations.estimate(missing, profile)}.")
     for number, name in enumerate(missing, start=1):
@@ -104,10 +98,9 @@ def _summary(
     text = f"{len(moved)} of {len(found)} artefacts of {len(both)} notebooks moved."
     if left:
         text += f" Without results in both: {', '.join(left)}."
-    changed = [f"{name}: {', '.join(_parameters(sides[0][name], sides[1][name]))}" for name in both]
-    return (
-        text + " Parameters that differ: " + ("; ".join(c for c in changed if c[-2:] != ": ") or "none") + "."
-    )
+    pairs = {name: list(_parameters(sides[0][name], sides[1][name])) for name in both}
+    changed = [f"{name}: {', '.join(lines)}" for name, lines in pairs.items() if lines]
+    return f"{text} Parameters that differ: {'; '.join(changed) or 'none'}."
 
 
 def _parameters(old: Ledger, new: Ledger) -> Iterator[str]:

@@ -91,6 +91,12 @@ def run(
     return Outcome(source.id, "executed", seconds)
 
 
+def fresh(notebook: str, profile: str) -> bool:
+    """Whether what is published of a notebook in a profile was made from what is there now."""
+    source = notebooks.read(notebook)
+    return up_to_date(source, profiles.effective(source, profiles.values(profile).get(notebook, {})), profile)
+
+
 @contextmanager
 def workspace(build: Path) -> Iterator[Path]:
     """Temporary folder on the build's own file system, so that a finished run moves in one step."""
