@@ -1,4 +1,4 @@
-"""A release as others meet it: hashes by sha256sum, tables by frictionless, the crate by rocrate, the citation."""
+"""A release as others meet it: by sha256sum, frictionless, rocrate and the schema of citations."""
 
 import json
 import shutil
@@ -135,10 +135,14 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path, execut
 
 def test_stale_or_altered_results_are_not_released(tmp_path: Path, executed_project: Path) -> None:
     data = executed_project / "data/scores.csv"
-    result = executed_project / "build/paper/results/part/source/scores.csv"
-    for path, error in ((data, BookError), (result, ReleaseError)):
+    home = executed_project / "build/paper/results/part/source/ledger.json"
+    sha = ledger.read(home.parent).artefacts["scores"].files["scores.csv"]
+    for path, old, new, error in (
+        (data, "b,0.5", "b,0.75", BookError),
+        (home, sha, "0" * 64, ReleaseError),
+    ):
         before = path.read_text()
-        path.write_text(before + "c,0.5\n")
+        path.write_text(before.replace(old, new))
         try:
             with pytest.raises(error):
                 release(tmp_path / "out")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchtrust import project
-from benchtrust.compendium import durations, ledger, notebooks
+from benchtrust.compendium import durations, ledger, notebooks, profiles
 from benchtrust.compendium.comparison import SAME_BYTES, Found, compare, write_page
 from benchtrust.compendium.ledger import Ledger
 from benchtrust.compendium.published import build_folder
@@ -48,6 +48,8 @@ def diff(
     """
     if first == second:
         raise ParameterError(f"Both profiles are {first!r}: name two.")
+    for profile in (first, second):
+        profiles.values(profile)
     names = [notebooks.resolve(name) for name in chosen] or notebooks.in_book()
     if run_missing:
         for profile in (first, second):
