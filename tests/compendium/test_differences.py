@@ -50,7 +50,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 
 def figure(sha: str, rtol: float = 1e-9) -> Artefact:
     """The entry of a figure whose files have one hash."""
-    files = {file: sha for file in ("f.csv", "f.dark.svg", "f.svg")}
+    files = dict.fromkeys(("f.csv", "f.dark.svg", "f.svg"), sha)
     return Artefact("f", "figure", files, alt="A line that falls.", rtol=rtol)
 
 

@@ -199,6 +199,7 @@ def sabotage(
         _refresh([n for n in touched if not runner.fresh(n, profile)], say, profile)
         say(f"{kind}: {durations.estimate(touched, profile)}; input {target}")
         outcomes.append(_try(kind, target, profile, rng, everything, say))
+        say(f"{kind}: the graph {'holds' if outcomes[-1].holds else 'does NOT hold'}")
     return outcomes
 
 
