@@ -11,13 +11,16 @@ addEventListener("DOMContentLoaded", () => {
   if (document.getElementById(location.hash.slice(1))?.closest("details")) reveal();
 });
 
-// Claims: the counts become buttons that choose a verdict, and a field chooses by words. Without scripts all rows stand.
-function filterClaims(box) {
+// Claims and artefacts: the counts become buttons that choose a verdict or state, and a field chooses by words.
+// Without scripts all rows stand.
+function filterRows(box) {
+  const what = box.classList.contains("claims") ? "claims" : "artefacts";
   const rows = [...box.querySelectorAll("tbody tr")];
-  const list = box.querySelector(".claims-counts");
-  const verdict = (element) => [...element.classList].find((name) => name.startsWith("verdict-"));
-  const words = Object.assign(document.createElement("input"), { type: "search", ariaLabel: "Show claims that hold these words", placeholder: "Words in a claim" });
-  const status = Object.assign(document.createElement("p"), { className: "claims-status", role: "status" });
+  const texts = rows.map((row) => row.textContent.toLowerCase());
+  const list = box.querySelector(".filter-counts");
+  const group = (element) => [...element.classList].find((name) => /^(verdict|state)-/.test(name));
+  const words = Object.assign(document.createElement("input"), { type: "search", ariaLabel: `Show ${what} that hold these words`, placeholder: `Words in ${what === "claims" ? "a claim" : "an artefact"}` });
+  const status = Object.assign(document.createElement("p"), { className: "filter-status", role: "status" });
   const buttons = [...list.children].map((entry) => {
     const button = Object.assign(document.createElement("button"), { type: "button", textContent: entry.textContent.trim() });
     entry.replaceChildren(button);
@@ -25,10 +28,10 @@ function filterClaims(box) {
   });
   const show = (chosen) => {
     for (const button of buttons) button.ariaPressed = String(button === chosen);
-    const wanted = chosen && verdict(chosen.parentElement);
+    const wanted = chosen && group(chosen.parentElement);
     const needle = words.value.trim().toLowerCase();
-    for (const row of rows) row.hidden = (wanted && verdict(row) !== wanted) || !row.textContent.toLowerCase().includes(needle);
-    status.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} claims shown`;
+    rows.forEach((row, at) => { row.hidden = (wanted && group(row) !== wanted) || !texts[at].includes(needle); });
+    status.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} ${what} shown`;
   };
   const pressed = () => buttons.find((button) => button.ariaPressed === "true");
   for (const button of buttons) button.addEventListener("click", () => show(button === pressed() ? undefined : button));
@@ -36,4 +39,4 @@ function filterClaims(box) {
   list.after(words, status);
   show();
 }
-addEventListener("DOMContentLoaded", () => document.querySelectorAll(".claims").forEach(filterClaims));
+addEventListener("DOMContentLoaded", () => document.querySelectorAll(".filtered").forEach(filterRows));

@@ -1,10 +1,11 @@
-"""Command line: ``benchtrust run · check · why · book · parameters · lint``, and the groups of other parts.
+"""Command line: ``benchtrust run · check · why · diff · book · release · parameters · lint``, and groups.
 
 Nothing heavy is imported here: each command imports what it needs when it is called, and each group of
 commands is loaded when it is named.
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -193,22 +194,84 @@ def book(
 @app.command()
 def check(
     name: Annotated[str | None, typer.Argument(help="Name of a figure, table or number.")] = None,
-    all_: Annotated[bool, typer.Option("--all", help="Everything that the book shows.")] = False,
-    profile: Annotated[str, typer.Option("--profile", help="File in profiles/.")] = "paper",
+    all_: Annotated[
+        bool, typer.Option("--all", help="Everything that the book shows; with --sabotage, every notebook.")
+    ] = False,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="File in profiles/ (paper; with --sabotage smoke).")
+    ] = None,
+    sabotage: Annotated[
+        bool, typer.Option("--sabotage", help="Damage a copy of the inputs, and see what changes.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="With --sabotage: draws what is damaged.")] = 0,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --sabotage: 'flip a response', 'drop an item', 'swap two models', 'change a seed'."
+        ),
+    ] = None,
 ) -> None:
-    """Run the notebook behind an artefact again and compare. Exit: 0 same, 1 different, 2 cannot check."""
+    """Run the notebook behind an artefact again and compare.
+
+    The answer is whether the inputs are unchanged, and then: same bytes; same numbers, within the tolerance
+    that the notebook declares; DIFFERENT, with the cells that moved and a page that shows old and new; or
+    cannot check. Exit: 0 same, 1 different, 2 cannot check.
+
+    With --sabotage copies of the inputs are damaged in four ways. Exactly those artefacts must be recorded
+    anew that the ledger says hang on the damaged input. Exit: 0 exactly those, 1 others, 2 cannot check.
+
+        benchtrust check fig-scores-by-configuration
+        benchtrust check --all --profile smoke
+        benchtrust check --sabotage --seed 3 --kind "flip a response"
+    """
+    if sabotage:
+        if name is not None:
+            raise ParameterError("--sabotage draws what it damages: give no name, but --seed.")
+        _sabotage(profile or "smoke", seed, kind, all_)
+        return
     from benchtrust.compendium.checks import check as compare
     from benchtrust.compendium.checks import check_all
+    from benchtrust.compendium.profiles import PAPER
 
     if all_ == (name is not None):
         raise ParameterError("Name one artefact, or give --all.")
-    verdicts = check_all(profile) if all_ else [compare(name or "", profile)]
+    profile = profile or PAPER
+    verdicts = check_all(profile, say=_say) if all_ else [compare(name or "", profile)]
     for verdict in verdicts:
         color = {0: "green", 1: "red", 2: "yellow"}[verdict.code]
-        out.print(f"[{color}]{verdict.outcome:>14}[/]  {verdict.name}", highlight=False)
-        for line in verdict.details:
+        out.print(f"[{color}]{verdict.outcome:>14}[/]  {verdict.name} ({verdict.inputs})", highlight=False)
+        for line in (*verdict.details, *([f"side by side: {verdict.page}"] if verdict.page else [])):
             out.print(f"                {line}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(max(verdict.code for verdict in verdicts))
+
+
+def _say(text: str) -> None:
+    """Progress, beside what a command answers."""
+    err.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+def _sabotage(profile: str, seed: int, kinds: list[str] | None, everything: bool) -> None:
+    """Damage, run, show a table, and exit with 1 where the ledger's graph does not hold."""
+    from rich.table import Table
+
+    from benchtrust.compendium.sabotage import KINDS, sabotage
+    from benchtrust.errors import pick
+
+    chosen = [pick(kind, KINDS, "kind of sabotage") for kind in kinds or KINDS]
+    outcomes = sabotage(profile, seed, chosen, everything=everything, say=_say)
+    table = Table("sabotage", "what was done", box=None, title=f"seed {seed}, profile {profile}")
+    for column in ("notebooks", "expected", "anew", "moved"):
+        table.add_column(column, justify="right")
+    table.add_column("the graph")
+    for outcome in outcomes:
+        numbers = [len(x) for x in (outcome.ran, outcome.expected, outcome.anew, outcome.moved)]
+        verdict = "[green]holds[/]" if outcome.holds else "[red]does NOT hold[/]"
+        table.add_row(outcome.kind, outcome.damage, *map(str, numbers), verdict)
+    out.print(table)
+    for outcome in outcomes:
+        for line in outcome.lines():
+            out.print(f"{outcome.kind}: {line}", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(not all(outcome.holds for outcome in outcomes))
 
 
 @app.command()
@@ -216,10 +279,62 @@ def why(
     name: Annotated[str, typer.Argument(help="Name of a figure, table or number.")],
     profile: Annotated[str, typer.Option("--profile", help="File in profiles/.")] = "paper",
 ) -> None:
-    """Show what an artefact was made from, back to the data, and what has changed since."""
-    from benchtrust.compendium.lineage import tree
+    """Show what an artefact was made from, back to the data, and which hash has moved since.
+
+    benchtrust why fig-scores-by-configuration
+    """
+    from benchtrust.compendium.lineage import moved, tree
 
     out.print(tree(name, profile))
+    changed = moved(name, profile)
+    out.print(
+        f"Moved since: {', '.join(changed) or 'nothing'}", highlight=False, markup=False, soft_wrap=True
+    )
+
+
+@app.command()
+def diff(
+    first: Annotated[str, typer.Argument(help="File in profiles/.")],
+    second: Annotated[str, typer.Argument(help="Another one.")],
+    notebook: Annotated[
+        list[str] | None, typer.Argument(help="Notebooks to compare (all of the book by default).")
+    ] = None,
+    run_: Annotated[bool, typer.Option("--run/--no-run", help="Run what has no fresh results first.")] = True,
+) -> None:
+    """Compare two sets of parameters: one page of the figures, tables and numbers that moved.
+
+    benchtrust diff paper smoke stability/rank_flips
+    benchtrust diff paper classroom --no-run          # of what is there, without running anything
+    """
+    from benchtrust.compendium.differences import diff as compare
+
+    found = compare(first, second, notebook or [], run_missing=run_, say=_say)
+    out.print(f"{found.moved} of {found.compared} artefacts moved.", highlight=False)
+    out.print(f"Open file://{found.page}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def release(
+    out_: Annotated[
+        Path | None, typer.Option("--out", help="Folder to write (build/release by default).")
+    ] = None,
+    profile: Annotated[str, typer.Option("--profile", help="File in profiles/.")] = "paper",
+) -> None:
+    """Write a release: results, notebooks, recorded data, and what others need to read and check them.
+
+    An RO-Crate (ro-crate-metadata.json: which notebook made what from what), a data package
+    (datapackage.json: types, rows and hash of every table), CITATION.cff, and SHA256SUMS. Every notebook of
+    the book must have a fresh run in the profile.
+
+        benchtrust release --out /tmp/benchtrust
+        cd /tmp/benchtrust && sha256sum --quiet -c SHA256SUMS
+    """
+    from benchtrust.compendium.release import release as write
+
+    folder = write(out_, profile)
+    out.print(
+        f"{folder}\nCheck it: cd {folder} && sha256sum --quiet -c SHA256SUMS", highlight=False, soft_wrap=True
+    )
 
 
 @app.command()

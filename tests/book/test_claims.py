@@ -1,6 +1,7 @@
 """The page of claims as a reader uses it: whole without scripts, chosen from with them, cards on a phone."""
 
 import csv
+import json
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +21,13 @@ PHONE = {"width": 390, "height": 844}
 def rows() -> list[dict[str, str]]:
     with CLAIMS.open(encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
+
+
+def recorded() -> list[tuple[str, str]]:
+    """Kind and name of each artefact in the ledgers of the book that is looked at."""
+    homes = (ROOT / "build/smoke/results").rglob("ledger.json")
+    ledgers = [json.loads(path.read_text()) for path in homes]
+    return sorted((a["kind"], name) for home in ledgers for name, a in home["artefacts"].items())
 
 
 def ids() -> list[str]:
@@ -44,7 +52,7 @@ def test_without_scripts_every_claim_stands_in_the_table(browser: Browser, site:
 def test_claims_are_chosen_by_verdict_and_by_words(browser: Browser, site: str) -> None:
     page = browser.new_page()
     page.goto(f"{site}/claims.html")
-    status = page.get_by_role("status")
+    status = page.locator(".claims").get_by_role("status")
     total = len(ids())
     assert shown(page) == ids()
     button = page.locator(".claims-counts button").first
@@ -69,6 +77,42 @@ def test_the_counts_add_up(browser: Browser, site: str) -> None:
     page.goto(f"{site}/claims.html")
     counted = [int(b.inner_text().split()[0]) for b in page.locator(".claims-counts button").all()]
     assert sum(counted) == len(ids())
+    page.close()
+
+
+def test_every_artefact_stands_in_the_table_and_can_be_downloaded(browser: Browser, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False, accept_downloads=True)
+    page = context.new_page()
+    page.goto(f"{site}/claims.html")
+    rows = page.locator(".artefacts-table tbody tr")
+    shown = rows.evaluate_all("rows => rows.map(r => [r.querySelector('p.claim-aside').innerText, r.id])")
+    found = sorted((kind.split(" · ")[0], name.removeprefix("artefact-")) for kind, name in shown)
+    assert found == recorded()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="all artefacts").click()
+    table = list(csv.DictReader(Path(download.value.path()).read_text(encoding="utf-8").splitlines()))
+    assert sorted((row["kind"], row["artefact"]) for row in table) == recorded()
+    assert {row["state"] for row in table} <= {"executed here", "from recorded results"}
+    context.close()
+
+
+def test_artefacts_are_chosen_by_state_and_by_words_with_the_keyboard(browser: Browser, site: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{site}/claims.html")
+    box = page.locator(".artefacts")
+    button = box.locator(".filter-counts button").last
+    number, state = button.inner_text().split(" ", 1)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert box.get_by_role("status").inner_text() == f"{number} of {len(recorded())} artefacts shown"
+    states = box.locator("tr:visible .claim-verdict").all_inner_texts()
+    assert set(states) == {state}
+    page.keyboard.press("Space")
+    page.keyboard.press("Tab")
+    page.keyboard.type("fig-scores-by-configuration")
+    assert box.get_by_role("status").inner_text().startswith("1 of ")
+    box.locator("tbody tr:visible a").first.click()
+    page.wait_for_url("**/stability/rank_flips.html#fig-scores-by-configuration")
     page.close()
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from rich.console import Console
+from rich.tree import Tree
 
 from benchtrust.compendium import ledger
-from benchtrust.compendium.checks import check, check_notebook, moved_cells
+from benchtrust.compendium.checks import check, check_notebook
+from benchtrust.compendium.comparison import moved_cells
 from benchtrust.compendium.ledger import Artefact
 from benchtrust.compendium.lineage import moved, tree
 from benchtrust.errors import UnknownNameError
@@ -38,6 +40,13 @@ def all_of(root: Path, notebook: str) -> dict[str, tuple[str, tuple[str, ...], i
     return {verdict.name: (verdict.outcome, verdict.details, verdict.code) for verdict in verdicts}
 
 
+def shown(chain: Tree) -> str:
+    """What a terminal shows of a chain."""
+    console = Console(width=200, file=io.StringIO())
+    console.print(chain)
+    return console.file.getvalue()
+
+
 def test_unchanged_is_the_same_to_the_byte(executed_project: Path) -> None:
     found = all_of(executed_project, "part/source")
     assert found == {"scores": ("same bytes", (), 0), "scores-mean": ("same bytes", (), 0)}
@@ -49,6 +58,11 @@ def test_a_moved_cell_is_named(executed_project: Path) -> None:
         found = all_of(executed_project, "part/source")
         assert moved("scores") == ["data/scores.csv"]
         assert moved("best") == ["data/scores.csv"]
+        chain = shown(tree("best"))
+    assert "changed since: now " in chain
+    page = (executed_project / "build/paper/checks/scores/index.html").read_text()
+    for part in ("scores differs", "<td>0.5</td><td>0.75</td>", "input changed: data/scores.csv"):
+        assert part in page
     outcome, details, code = found["scores"]
     assert (outcome, code) == ("DIFFERENT", 1)
     assert details == ("input changed: data/scores.csv", "row 2, score: 0.5 → 0.75")
@@ -96,35 +110,38 @@ def test_an_unknown_name_gives_the_nearest(executed_project: Path) -> None:
 
 
 def test_the_chain_leads_back_to_the_data(executed_project: Path) -> None:
-    console = Console(width=200, file=io.StringIO())
-    console.print(tree("best"))
-    text = console.file.getvalue()
+    text = shown(tree("best"))
     for part in ("best (number of part/reader)", "part/source/scores.csv", "data/scores.csv", "seed = 1"):
         assert part in text
     assert "changed since" not in text
 
 
 @pytest.mark.parametrize(
-    ("after", "expected"),
+    ("after", "cells", "notes"),
     [
-        ({"m": ["a", "b"], "x": [1.0, 2.0]}, []),
-        ({"m": ["a", "b"], "x": [1.0 + 1e-12, 2.0]}, []),
-        ({"m": ["a", "c"], "x": [1.0, 2.0]}, ["row 2, m: b → c"]),
-        ({"m": ["a", "b"], "x": [1.0, None]}, ["row 2, x: 2.0 → nan"]),
-        ({"m": ["a"], "x": [1.0]}, ["rows: 2 → 1"]),
-        ({"m": ["a", "b"], "y": [1.0, 2.0]}, ["columns: m, x → m, y"]),
+        ({"m": ["a", "b"], "x": [1.0, 2.0]}, [], ()),
+        ({"m": ["a", "b"], "x": [1.0 + 1e-12, 2.0]}, [], ()),
+        ({"m": ["a", "c"], "x": [1.0, 2.0]}, ["2 m b c"], ()),
+        ({"m": ["a", "b"], "x": [1.0, None]}, ["2 x 2.0 nan"], ()),
+        ({"m": ["b"], "x": [3.0]}, ["b x 2.0 3.0"], ("rows: 2 → 1",)),
+        ({"m": ["b", "b", "a"], "x": [3.0, 2.0, 1.0]}, [], ("rows: 2 → 3",)),
+        ({"m": ["a", "b"], "y": [1.0, 2.0]}, [], ("columns: m, x → m, y",)),
     ],
 )
-def test_moved_cells(after: dict[str, list], expected: list[str]) -> None:
+def test_moved_cells(after: dict[str, list], cells: list[str], notes: tuple[str, ...]) -> None:
     before = pd.DataFrame({"m": ["a", "b"], "x": [1.0, 2.0]})
-    assert list(moved_cells(before, pd.DataFrame(after), TABLE)) == expected
+    moved, said = moved_cells(before, pd.DataFrame(after), TABLE)
+    assert [" ".join(map(str, cell)) for cell in moved.itertuples(index=False)] == cells
+    assert said == notes
 
 
 def test_a_declared_tolerance_holds_for_live_measurements() -> None:
     before, after = pd.DataFrame({"s": [1.0]}), pd.DataFrame({"s": [1.4]})
     live = Artefact("t", "table", rtol=0.5, live=True)
-    assert list(moved_cells(before, after, live)) == []
-    assert list(moved_cells(before, after, TABLE)) == ["row 1, s: 1.0 → 1.4"]
+    assert len(moved_cells(before, after, live)[0]) == 0
+    assert moved_cells(before, after, TABLE)[0].to_dict("records") == [
+        {"row": "1", "column": "s", "old": 1.0, "new": 1.4}
+    ]
 
 
 def test_the_ledger_reads_back_as_it_was_written(executed_project: Path) -> None:

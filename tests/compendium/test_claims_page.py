@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from benchtrust.compendium import Recorder, ledger
+from benchtrust.compendium.audit import artefacts
 from benchtrust.compendium.claim_file import Claim
 from benchtrust.compendium.claims_page import counts, css_class
 from benchtrust.compendium.verdicts import claims
@@ -31,7 +32,7 @@ part/source
 
 The rate: {verdict}`below`.
 """
-CLAIMS = "# Claims\n\n```{claims}\nAll claims.\n```\n"
+CLAIMS = "# Claims\n\n```{claims}\nAll claims.\n```\n\n```{artefacts}\nAll artefacts.\n```\n"
 SHOWN = "# Shown\n\n```{artefact} tab-rates\nRates.\n```\n\n```{numbers}\n```\n"
 
 
@@ -47,6 +48,7 @@ def source(small_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     shutil.copytree(results, folder / "_results")
     (tmp_path / "claims.csv").write_text(f"{COLUMNS}\n{ROWS}")
     claims(path=tmp_path / "claims.csv").to_csv(folder / "_results/claims.csv", index=False)
+    artefacts(stale=frozenset()).to_csv(folder / "_results/artefacts.csv", index=False)
     (folder / "part").mkdir()
     for name, text in {"index": INDEX, "claims": CLAIMS, "part/source": SHOWN}.items():
         (folder / f"{name}.md").write_text(text)
@@ -96,13 +98,29 @@ def test_the_table_can_be_downloaded(source: Path) -> None:
     ("page", "old", "new", "warning"),
     [
         ("index.md", "`below`", "`belwo`", "Unknown claim 'belwo'. Did you mean below"),
-        ("claims.md", "All claims.", "", "needs a caption"),
+        ("claims.md", "All claims.", "", "table of claims needs a caption"),
+        ("claims.md", "All artefacts.", "", "table of artefacts needs a caption"),
     ],
 )
 def test_what_is_not_there_is_a_warning(source: Path, page: str, old: str, new: str, warning: str) -> None:
     path = source / page
     path.write_text(path.read_text().replace(old, new))
     assert warning in build(source)[1]
+
+
+def test_every_artefact_has_a_row_with_its_state_and_a_link_to_its_place(source: Path) -> None:
+    pages, _ = build(source)
+    page = pages["claims.html"]
+    rows = dict(re.findall(r'<tr class="[^"]*" id="artefact-([\w-]+)">(.*?)</tr>', page, re.DOTALL))
+    assert list(rows) == ["n-cells", "tab-rates"]
+    assert 'href="part/source.html#tab-rates"' in rows["tab-rates"]
+    assert 'href="part/source.html#number-n-cells"' in rows["n-cells"]
+    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", rows["n-cells"]))
+    for part in ("number · 612", "executed here", "notebooks/part/source.ipynb", "no file"):
+        assert part in plain
+    assert "2 executed here" in page
+    (address,) = re.findall(r'href="(_downloads/\w+/artefacts\.csv)"', page)
+    assert len(pd.read_csv(source.parent / "out" / address)) == 2
 
 
 def test_without_claims_both_warn(source: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchtrust import cli
-from benchtrust.compendium import book, checks
+from benchtrust.compendium import book, checks, sabotage
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -31,6 +31,9 @@ def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
         (("run",), "Name one notebook, or give --all"),
         (("run", "other", "--all"), "Name one notebook, or give --all"),
         (("check", "score"), "Did you mean scores"),
+        (("check", "scores", "--sabotage"), "give no name, but --seed"),
+        (("check", "--sabotage", "--kind", "flip"), "Did you mean flip a response"),
+        (("diff", "paper", "papre"), "Did you mean paper"),
         (("why", "bst"), "Did you mean best"),
         (("parameters", "nothing-like-it"), "Valid: part/other"),
     ],
@@ -72,12 +75,40 @@ def test_exit_codes_of_check(
 ) -> None:
     worst, other = checks.Verdict("line", outcome, ("0.5 → 1.0",)), checks.Verdict("dot", "same bytes")
     monkeypatch.setattr(checks, "check", lambda name, profile: worst)
-    monkeypatch.setattr(checks, "check_all", lambda profile: [worst, other])
+    monkeypatch.setattr(checks, "check_all", lambda profile, say: [worst, other])
     for arguments in (("check", "line"), ("check", "--all", "--profile", "smoke")):
         assert call(monkeypatch, *arguments) == {"DIFFERENT": 1, "cannot check": 2}.get(outcome, 0)
         text = capsys.readouterr().out
-        assert f"{outcome}  line" in text
+        assert f"{outcome}  line (inputs unchanged)" in text
         assert "0.5 → 1.0" in text
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_exit_codes_of_sabotage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], holds: bool
+) -> None:
+    expected = frozenset({"line", "dot"} if holds else {"dot"})
+    outcome = sabotage.Outcome(
+        "drop an item", "i0", ("n",), (), expected, frozenset({"line", "dot"}), expected
+    )
+    monkeypatch.setattr(sabotage, "sabotage", lambda *given, **named: [outcome])
+    assert call(monkeypatch, "check", "--sabotage") == (0 if holds else 1)
+    text = capsys.readouterr().out
+    assert ("does NOT hold" in text) == ("changed without an edge: line" in text) == (not holds)
+
+
+def test_why_names_what_has_moved(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = executed_project / "data/scores.csv"
+    before = path.read_bytes()
+    for content, said in ((before, "Moved since: nothing"), (b"m,s\n", "Moved since: data/scores.csv")):
+        path.write_bytes(content)
+        try:
+            assert call(monkeypatch, "why", "best") == 0
+        finally:
+            path.write_bytes(before)
+        assert said in capsys.readouterr().out
 
 
 def test_a_group_is_loaded_only_when_called(

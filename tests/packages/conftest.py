@@ -1,4 +1,4 @@
-"""What the tests of packages share: stand-ins for environments and models; logs that the packages wrote, to spoil."""
+"""Shared by the tests of packages: stand-ins for environments and models; logs of the packages, to spoil."""
 
 import json
 import shutil

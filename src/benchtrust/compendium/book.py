@@ -8,17 +8,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import yaml
 from rich.text import Text
 
 from benchtrust import project
-from benchtrust.compendium import fingerprints, ledger, notebooks, profiles, verdicts
+from benchtrust.compendium import audit, fingerprints, ledger, notebooks, profiles, verdicts
 from benchtrust.compendium.claim_file import FILE as CLAIMS
 from benchtrust.compendium.published import Places, build_folder, up_to_date
 from benchtrust.errors import BenchtrustError
 
 CONFIGURATION = ("_config.yml", "_toc.yml", fingerprints.LOCK)
-BUILDERS = ("book", "claims_page", "directives", "explorers", "glossary", "ledger", "offline", "provenance")
+BUILDERS = (
+    *("audit", "audit_page", "book", "claims_page", "directives", "explorers", "glossary", "ledger"),
+    *("offline", "provenance"),
+)
 """Modules of the compendium that shape pages."""
 
 
@@ -39,7 +43,7 @@ def build(profile: str = profiles.PAPER, *, force: bool = False, solutions: bool
     """
     require_fresh(profile)
     places = build_folder(profile)
-    key = stage(profile) | _site_key()
+    key = stage(profile, frozenset()) | _site_key()
     site = places / ("html" if solutions else "html-without-solutions")
     stamp = site.with_name(f"{site.name}.json")
     if force or not site.exists() or not stamp.exists() or json.loads(stamp.read_text("utf-8")) != key:
@@ -66,8 +70,13 @@ def require_fresh(profile: str) -> None:
     ledger.read_all(build_folder(profile) / "results")
 
 
-def stage(profile: str) -> dict[str, str]:
+def stage(profile: str, stale: frozenset[str] | None = None) -> dict[str, str]:
     """Gather the book's source in ``build/<profile>/source``.
+
+    Parameters
+    ----------
+    stale : set of str, optional
+        Notebooks that have changed since their run; worked out where it is not given.
 
     Returns
     -------
@@ -76,15 +85,15 @@ def stage(profile: str) -> dict[str, str]:
     """
     target = build_folder(profile) / "source"
     shutil.rmtree(target, ignore_errors=True)
-    for name, content in _wanted(profile):
+    for name, content in _wanted(profile, stale):
         path = target / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     return fingerprints.of_tree(target)
 
 
-def _wanted(profile: str) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the book's source: prose, executed notebooks, results, verdicts on claims."""
+def _wanted(profile: str, stale: frozenset[str] | None) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the book's source: prose, executed notebooks, results, lists for the audit."""
     prose = project.root() / "book"
     for path in prose.rglob("*"):
         name = path.relative_to(prose)
@@ -95,9 +104,13 @@ def _wanted(profile: str) -> Iterator[tuple[str, bytes]]:
         yield f"{notebook}.ipynb", _page(places.executed)
         for path in places.results.iterdir():
             yield f"_results/{notebook}/{path.name}", path.read_bytes()
+    yield "_results/artefacts.csv", _csv(audit.artefacts(profile, stale=stale))
     if (project.root() / CLAIMS).exists():
-        judged = verdicts.claims(profile)
-        yield "_results/claims.csv", judged.to_csv(index=False, lineterminator="\n").encode()
+        yield "_results/claims.csv", _csv(verdicts.claims(profile))
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False, lineterminator="\n").encode()
 
 
 def _page(executed: Path) -> bytes:

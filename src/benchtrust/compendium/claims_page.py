@@ -5,6 +5,7 @@ running text, linked to its row. Both read what the book's staging has worked ou
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from sphinx.util.nodes import make_refnode
 from benchtrust.compendium import provenance
 from benchtrust.compendium.claim_file import Claim
 from benchtrust.compendium.directives import anchor, recorded, recorded_number
+from benchtrust.compendium.ledger import Artefact
 from benchtrust.compendium.verdicts import NOT_RUN, VERDICTS, published_text
 from benchtrust.errors import BenchtrustError, pick
 
@@ -46,45 +48,55 @@ class ClaimsDirective(SphinxDirective):
     """Count the verdicts, show every claim, offer the table as CSV; the caption is the content."""
 
     has_content = True
+    headings, table_name, staged = HEADINGS, TABLE, STAGED
+    classes, what = ("claims", "filtered"), "all claims and verdicts (CSV)"
 
     def run(self) -> list[nodes.Node]:
         """Build counts, table and link."""
         try:
-            frame, caption = judged(self.env), self._caption()
+            frame, caption = self._read(), self._caption()
         except BenchtrustError as error:
             logger.warning("%s", error, location=self.get_location(), type="benchtrust")
             return []
         table = self._table(frame)
         table.insert(0, nodes.title("", "", *caption))
-        self.options["name"] = TABLE
+        self.options["name"] = self.table_name
         self.add_name(table)
-        target = f"/{self.config.benchtrust_results}/{STAGED}"
-        link = provenance.download("all claims and verdicts (CSV)", target, self.env.docname)
+        target = f"/{self.config.benchtrust_results}/{self.staged}"
+        link = provenance.download(self.what, target, self.env.docname)
         download = nodes.paragraph("", "Download: ", link)
-        return [nodes.container("", counts(frame), table, download, classes=["claims"])]
+        return [nodes.container("", self._counts(frame), table, download, classes=list(self.classes))]
+
+    def _read(self) -> pd.DataFrame:
+        return judged(self.env)
+
+    def _counts(self, frame: pd.DataFrame) -> nodes.bullet_list:
+        return counts(frame)
 
     def _caption(self) -> list[nodes.Node]:
         parsed = nodes.Element()
         self.state.nested_parse(self.content, self.content_offset, parsed)
         if len(parsed) != 1 or not isinstance(parsed[0], nodes.paragraph):
-            raise BenchtrustError("The table of claims needs a caption of one paragraph.")
+            raise BenchtrustError(f"The table of {self.classes[0]} needs a caption of one paragraph.")
         return parsed[0].children
 
     def _table(self, frame: pd.DataFrame) -> nodes.table:
-        header = nodes.row("", *[nodes.entry("", nodes.paragraph("", text)) for text in HEADINGS])
+        header = nodes.row("", *[nodes.entry("", nodes.paragraph("", name)) for name in self.headings])
         body = [self._row(row) for row in frame.to_dict("records")]
-        widths = [nodes.colspec(colwidth=width) for width in HEADINGS.values()]
-        group = nodes.tgroup("", *widths, nodes.thead("", header), nodes.tbody("", *body), cols=len(HEADINGS))
-        return nodes.table("", group, classes=["recorded-table", "claims-table", "colwidths-given"])
+        widths = [nodes.colspec(colwidth=width) for width in self.headings.values()]
+        columns = len(self.headings)
+        group = nodes.tgroup("", *widths, nodes.thead("", header), nodes.tbody("", *body), cols=columns)
+        kind = f"{self.classes[0]}-table"
+        return nodes.table("", group, classes=["recorded-table", "audit-table", kind, "colwidths-given"])
 
     def _row(self, row: dict[str, str]) -> nodes.row:
         claim = Claim(**{name: row[name] for name in Claim.__dataclass_fields__})
         where = f"{claim.where} · arXiv {claim.paper} · {claim.id}"
         cells = [
-            [_text(claim.statement), _text(where, "claim-aside")],
-            [_text(published_text(claim) or "no figure")],
-            [_text(row["found"] or "–"), *self._origin(claim)],
-            [_text(row["verdict"], "claim-verdict"), _text(row["reason"]), *_notes(claim)],
+            [text(claim.statement), text(where, "claim-aside")],
+            [text(published_text(claim) or "no figure")],
+            [text(row["found"] or "–"), *self._origin(claim)],
+            [text(row["verdict"], "claim-verdict"), text(row["reason"]), *_notes(claim)],
         ]
         entries = [nodes.entry("", *paragraphs) for paragraphs in cells]
         return nodes.row("", *entries, ids=[row_id(claim.id)], classes=[css_class(row["verdict"])])
@@ -95,18 +107,9 @@ class ClaimsDirective(SphinxDirective):
             return []
         notebook, name, _ = claim.reference
         home = recorded(self.env).get(notebook)
-        shown = nodes.literal("", name)
+        shown: nodes.Node = nodes.literal("", name)
         if home and name in home.artefacts:
-            number = home.artefacts[name].kind == "number"
-            shown = addnodes.pending_xref(
-                "",
-                shown,
-                refdomain="",
-                reftype=recorded_number.__name__ if number else TO_ARTEFACT,
-                reftarget=anchor(home.artefacts[name]) if number else name,
-                reflocation=notebook,
-                refdoc=self.env.docname,
-            )
+            shown = place_link(name, home.artefacts[name].kind, notebook, self.env.docname)
         return [nodes.paragraph("", "", shown, classes=["claim-aside"])]
 
 
@@ -132,15 +135,31 @@ class VerdictRole(SphinxRole):
         return [link], []
 
 
+def place_link(name: str, kind: str, notebook: str, document: str) -> addnodes.pending_xref:
+    """Link to where the book shows an artefact: a number's row in its list, a figure or table on its page."""
+    number = kind == "number"
+    return addnodes.pending_xref(
+        "",
+        nodes.literal("", name),
+        refdomain="",
+        reftype=recorded_number.__name__ if number else TO_ARTEFACT,
+        reftarget=anchor(Artefact(name, "number")) if number else name,
+        reflocation=notebook,
+        refdoc=document,
+    )
+
+
 def counts(frame: pd.DataFrame) -> nodes.bullet_list:
-    """How many claims have each verdict, and how many none; a script makes buttons of the entries."""
+    """How many claims have each verdict, and how many none."""
     times = Counter(frame["verdict"])
-    entries = [
-        nodes.list_item("", _text(f"{times[verdict]} {verdict}"), classes=[css_class(verdict)])
-        for verdict in (*VERDICTS, NOT_RUN)
-        if times[verdict]
-    ]
-    return nodes.bullet_list("", *entries, classes=["claims-counts"])
+    shown = [(f"{times[v]} {v}", css_class(v)) for v in (*VERDICTS, NOT_RUN) if times[v]]
+    return filter_counts(shown, "claims-counts")
+
+
+def filter_counts(shown: Iterable[tuple[str, str]], kind: str) -> nodes.bullet_list:
+    """List of counts with the class of the rows that each counts; a script makes buttons of the entries."""
+    entries = [nodes.list_item("", text(words), classes=[css]) for words, css in shown]
+    return nodes.bullet_list("", *entries, classes=["filter-counts", kind])
 
 
 def row_id(claim: str) -> str:
@@ -154,11 +173,12 @@ def css_class(verdict: str) -> str:
 
 
 def _notes(claim: Claim) -> list[nodes.paragraph]:
-    return [_text(claim.note, "claim-aside")] if claim.note else []
+    return [text(claim.note, "claim-aside")] if claim.note else []
 
 
-def _text(text: str, *classes: str) -> nodes.paragraph:
-    return nodes.paragraph("", text.replace(" %", "\N{NO-BREAK SPACE}%"), classes=list(classes))
+def text(words: str, *classes: str) -> nodes.paragraph:
+    """A paragraph of a cell."""
+    return nodes.paragraph("", words.replace(" %", "\N{NO-BREAK SPACE}%"), classes=list(classes))
 
 
 def resolve(

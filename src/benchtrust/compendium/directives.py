@@ -268,4 +268,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("benchtrust.compendium.offline")
     app.setup_extension("benchtrust.compendium.claims_page")
     app.setup_extension("benchtrust.compendium.glossary")
+    app.setup_extension("benchtrust.compendium.audit_page")
     return {"version": "1", "env_version": 1, "parallel_read_safe": True, "parallel_write_safe": True}

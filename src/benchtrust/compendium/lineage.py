@@ -72,5 +72,12 @@ def _title(home: Ledger, artefact: Artefact) -> str:
 
 
 def _line(name: str, recorded: str, changed: set[str]) -> str:
-    state = "[red]changed since[/]" if name in changed else "[green]unchanged[/]"
+    state = f"[red]changed since: now {_now(name)}[/]" if name in changed else "[green]unchanged[/]"
     return f"{name} {recorded[:12]} {state}"
+
+
+def _now(name: str) -> str:
+    """Present hash of an input, a module, the lock or a notebook's code, shortened."""
+    if name.startswith("notebooks/"):
+        return notebooks.read(name.removeprefix("notebooks/").removesuffix(".ipynb")).code_hash[:12]
+    return fingerprints.of_file(fingerprints.locate(name))[:12]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchtrust import project
-from benchtrust.compendium import ledger, lint, notebooks, profiles
+from benchtrust.compendium import durations, ledger, lint, notebooks, profiles
 from benchtrust.compendium.notebooks import Notebook, NotebookError
 from benchtrust.compendium.published import Places, key, up_to_date
 from benchtrust.files import replacing
@@ -86,7 +86,15 @@ def run(
         except NotebookError as error:
             _set_aside(folder / "notebook.ipynb", places, str(error))
             raise
-    return Outcome(source.id, "executed", time.perf_counter() - started)
+    seconds = time.perf_counter() - started
+    durations.note(source.id, profile, seconds)
+    return Outcome(source.id, "executed", seconds)
+
+
+def fresh(notebook: str, profile: str) -> bool:
+    """Whether what is published of a notebook in a profile was made from what is there now."""
+    source = notebooks.read(notebook)
+    return up_to_date(source, profiles.effective(source, profiles.values(profile).get(notebook, {})), profile)
 
 
 @contextmanager
