@@ -17,7 +17,8 @@ class Package:
     name, title : as commands take it, and as readers see it.
     distributions : names on PyPI whose versions the study states.
     gigabytes : measured size of its environment.
-    minutes : measured time to install it, with everything in uv's cache and with nothing there.
+    minutes : rough time to install it, with all in uv's cache and with nothing there; `tasks.toml` says
+        which of them were measured.
     """
 
     name: str
