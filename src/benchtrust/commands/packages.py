@@ -1,8 +1,9 @@
-"""``benchtrust packages``: install, run, status."""
+"""``benchtrust packages``: install, run, status, collect."""
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     help="One configuration in three evaluation packages, each in an environment of its own: "
-    "install, run (again to continue), status.",
+    "install, run (again to continue), status, collect.",
 )
 out = Console()
 err = Console(stderr=True)
@@ -126,6 +127,35 @@ def status() -> None:
         table.add_row(*facts, str(row.items), f"{row.seconds:.0f}", f"{row.cpu_seconds:.0f}")
     out.print()
     _show(table) if len(done) else out.print("Nothing has run yet: benchtrust packages run")
+
+
+@app.command()
+def collect(
+    target: Annotated[
+        Path | None, typer.Option(help="Folder of the record; data/recorded/packages if none is given.")
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="Items that were asked: upstream (pinned files) or practice (our own items).")
+    ] = "upstream",
+) -> None:
+    """Gather the outputs of all finished runs into one response table without item texts.
+
+    Answers are joined to our items by what the package asked. What does not join, and what cannot be read, is
+    counted and listed by id. Exit: 0 every run was taken whole, 1 something is missing, 2 there is no run.
+    """
+    from benchtrust import project
+    from benchtrust.commands.data import show_report
+    from benchtrust.packages.collect import collect as gathered
+    from benchtrust.packages.collect import write
+    from benchtrust.packages.runs import runs_folder
+
+    folder = target or project.root() / "data/recorded/packages"
+    table, report = gathered(runs_folder(), source)
+    write(table, report, runs_folder(), folder, source)
+    show_report(report)
+    out.print(f"{len(table):,} answers in {folder}", highlight=False, soft_wrap=True)
+    if not report.complete:
+        raise typer.Exit(1)
 
 
 def _packages(names: list[str] | None) -> list:
