@@ -259,17 +259,17 @@ def _sabotage(profile: str, seed: int, kinds: list[str] | None, everything: bool
 
     chosen = [pick(kind, KINDS, "kind of sabotage") for kind in kinds or KINDS]
     outcomes = sabotage(profile, seed, chosen, everything=everything, say=_say)
-    table = Table("sabotage", "what was done", box=None, title=f"seed {seed}, profile {profile}")
+    table = Table("sabotage", box=None, title=f"seed {seed}, profile {profile}", title_justify="left")
     for column in ("notebooks", "expected", "anew", "moved"):
         table.add_column(column, justify="right")
     table.add_column("the graph")
     for outcome in outcomes:
         numbers = [len(x) for x in (outcome.ran, outcome.expected, outcome.anew, outcome.moved)]
         verdict = "[green]holds[/]" if outcome.holds else "[red]does NOT hold[/]"
-        table.add_row(outcome.kind, outcome.damage, *map(str, numbers), verdict)
+        table.add_row(outcome.kind, *map(str, numbers), verdict)
     out.print(table)
     for outcome in outcomes:
-        for line in outcome.lines():
+        for line in (outcome.damage, *outcome.lines()):
             out.print(f"{outcome.kind}: {line}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(not all(outcome.holds for outcome in outcomes))
 

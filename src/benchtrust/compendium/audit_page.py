@@ -68,8 +68,8 @@ def css_class(state: str) -> str:
 
 
 def _inputs(inputs: str) -> str:
-    """The first inputs, and how many more there are."""
-    names = inputs.split("; ") if inputs else []
+    """Names of the first inputs, and how many more there are."""
+    names = [entry.rsplit(" ", 1)[0] for entry in inputs.split("; ") if entry]
     more = [f"{len(names) - NAMED} more"] if len(names) > NAMED else []
     return "; ".join([*names[:NAMED], *more]) or "no file: simulated, or from its parameters"
 
