@@ -426,11 +426,15 @@ def _normalise(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[_Breach]]:
 
 
 def _parse_text(values: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    if isinstance(values.dtype, pd.StringDtype):
+        return values.astype("str"), np.zeros(len(values), dtype=bool), "must be text"
     fits = values.isna().to_numpy() | np.array([isinstance(value, str) for value in values], dtype=bool)
     return values.where(fits).astype("str"), ~fits, "must be text"
 
 
 def _parse_float(values: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    if pd.api.types.is_float_dtype(values.dtype):
+        return values.astype("float64"), np.zeros(len(values), dtype=bool), "must be a number"
     missing = values.isna().to_numpy()
     real = np.array([isinstance(value, Real) for value in values], dtype=bool) & ~missing
     numbers = [float(value) if ok else np.nan for value, ok in zip(values, real, strict=True)]
@@ -438,6 +442,8 @@ def _parse_float(values: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
 
 
 def _parse_int(values: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return values.astype("Int64"), np.zeros(len(values), dtype=bool), "must be a whole number"
     numbers, misfits, _ = _parse_float(values)
     whole = numbers.isna() | (np.isfinite(numbers) & (numbers == np.floor(numbers)))
     return numbers.where(whole).astype("Int64"), misfits | ~whole.to_numpy(), "must be a whole number"
@@ -455,6 +461,10 @@ def _parse_lists(values: pd.Series, number: type) -> tuple[pd.Series, np.ndarray
     lists: list[list | None] = []
     misfits = []
     for value in values:
+        if isinstance(value, np.ndarray) and value.dtype.kind == ("i" if number is Integral else "f"):
+            lists.append(value.tolist())
+            misfits.append(False)
+            continue
         missing = pd.api.types.is_scalar(value) and pd.isna(value)
         entries = value.tolist() if isinstance(value, np.ndarray) else value
         fits = isinstance(entries, list | tuple) and all(isinstance(entry, number) for entry in entries)

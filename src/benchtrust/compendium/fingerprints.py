@@ -124,18 +124,23 @@ def _imports_of(source: str) -> tuple[str, ...]:
 
 def _imports(tree: ast.Module) -> Iterator[str]:
     """Dotted names that a module imports, wherever in it (relative imports are not used here)."""
-    guarded = {id(node) for block in ast.walk(tree) if _type_checking(block) for node in ast.walk(block)}
-    for node in ast.walk(tree):
-        if id(node) in guarded:
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    for statement in _statements(tree):
+        if isinstance(statement, ast.Import):
+            yield from (alias.name for alias in statement.names)
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            yield from (f"{statement.module}.{alias.name}" for alias in statement.names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Statements below a node, save those for type checkers alone; expressions hold none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case) and not _type_checking(child):
+            yield child
+            yield from _statements(child)
 
 
 def _type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _module_files(source: Path, dotted: str) -> Iterator[Path]:

@@ -78,7 +78,6 @@ def cell_heatmap(cells: "pd.DataFrame", models: Sequence[str], titles: Mapping[s
     titles : benchmark → panel title.
     """
     import matplotlib.pyplot as plt
-    import seaborn as sns
 
     rows = _configuration_rows(cells)[::-1]
     fig, axes = plt.subplots(1, len(titles), sharey=True, figsize=(WIDTH, 1.6 + 0.17 * len(rows)))
@@ -87,7 +86,7 @@ def cell_heatmap(cells: "pd.DataFrame", models: Sequence[str], titles: Mapping[s
     for ax, (benchmark, title) in zip(axes, titles.items(), strict=True):
         own = cells[cells["benchmark"] == benchmark]
         grid = own.pivot(index="row", columns="model", values="score").reindex(index=rows, columns=models)
-        sns.heatmap(grid, ax=ax, vmin=0, vmax=1, cmap="viridis", cbar=False, xticklabels=False)
+        ax.pcolormesh(grid.to_numpy(), vmin=0, vmax=1, cmap="viridis", linewidth=0)
         ax.set_xticks(np.arange(len(models)) + 0.5, range(1, len(models) + 1))
         ax.set_title(title, fontsize=10.5)
         ax.set(xlabel="", ylabel="")
