@@ -460,8 +460,9 @@ def _parse_ints(values: pd.Series) -> tuple[pd.Series, np.ndarray, str]:
 def _parse_lists(values: pd.Series, number: type) -> tuple[pd.Series, np.ndarray]:
     lists: list[list | None] = []
     misfits = []
+    kind = "i" if number is Integral else "f"
     for value in values:
-        if isinstance(value, np.ndarray) and value.dtype.kind == ("i" if number is Integral else "f"):
+        if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == kind:
             lists.append(value.tolist())
             misfits.append(False)
             continue

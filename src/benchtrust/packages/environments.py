@@ -132,7 +132,7 @@ def install(package: Package) -> bool:
     if ready(package):
         return False
     _uv(package, "venv", "--quiet", "--clear", "--python", sys.executable, str(home(package)))
-    into = ("--python", str(python(package)), "--no-deps", "--compile-bytecode", *_torch(_find_links()))
+    into = ("--python", str(python(package)), "--no-deps", *_torch(_find_links()))
     _uv(package, "pip", "install", *into, "--requirements", str(lock(package)))
     (home(package) / MARKER).write_text(lock_sha256(package) + "\n")
     check(package)
