@@ -133,3 +133,18 @@ def test_a_published_name_is_read(answers, monkeypatch):
     assert table["answers_sha256"].unique().tolist() == [
         irt.answers_hash(response_matrix(load(str(answers / "old.csv"))))
     ]
+
+
+def test_k_and_method_are_checked_before_the_calibration(answers, monkeypatch):
+    monkeypatch.setattr(irt, "calibrate", lambda *_: pytest.fail("calibrated"))
+    assert "choose 1 to 30" in str(chosen(answers, "--k", "31")[0].exception)
+    assert "Did you mean" in str(chosen(answers, "--method", "marginal_fischer")[0].exception)
+
+
+def test_models_without_an_answer_are_named(answers):
+    with (answers / "old.csv").open("a") as file:
+        file.write("mute" + "," * 30 + "\n")
+    result, _ = chosen(answers)
+    assert result.exit_code == 0, result.output
+    assert "1 models without any answer, left out: mute" in result.stderr
+    assert "from 40 models" in result.output

@@ -39,6 +39,10 @@ class NotConvergedWarning(UserWarning):
     """An iteration that stopped before it converged."""
 
 
+class NoAnswersWarning(UserWarning):
+    """Models or items of a file without any answer, which are left out."""
+
+
 class UnnamedAxesWarning(UserWarning):
     """A matrix whose axes do not say which holds respondents and which items."""
 

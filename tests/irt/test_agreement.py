@@ -348,6 +348,35 @@ def test_sizes_are_the_paper_s():
     """The columns of its published selections of 79 items."""
     assert geometric_sizes(79) == [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 25, 31, 40, 50, 63, 79]
     assert geometric_sizes(5694)[-1] == 5694
+    with pytest.raises(SchemaError, match="0 items"):
+        geometric_sizes(0)
+
+
+@pytest.mark.parametrize("target", [90, 0, -0.5, 1.01, np.nan])
+def test_a_target_is_an_agreement(target):
+    with pytest.raises(SchemaError, match="above 0 and up to 1"):
+        savings(made_curve([0.5, 0.91, 0.85, 0.9, 0.95]), target)
+
+
+def test_what_is_named_twice_counts_once(bank, curve_of):
+    """Splits would seem twice as many, and their interval too short."""
+    made, split = bank(1, 20, 30), (4, 5)
+    once = curve_of(made, ["random", "disco"], [5, 8], *split, rng(1))
+    twice = curve_of(made, ["random", "disco", "random"], [5, 5, 8], *split, rng(1))
+    pd.testing.assert_frame_equal(once.table, twice.table)
+    pd.testing.assert_frame_equal(once.splits, twice.splits)
+
+
+def test_held_out_models_are_drawn_and_some_stay():
+    models = pd.Index(list("abcdefgh"))
+    held = irt.hold_out(models, 4, rng(3), ["g"])
+    assert held[0] == "g"
+    assert len({*held}) == 4
+    assert {*held} <= {*models}
+    assert irt.hold_out(models, 5, rng(3)) == [*rng(3).permutation(models)[:5]]
+    for n in (6, 25, 0):
+        with pytest.raises(SchemaError, match=f"n_held_out = {n} of 8 models: hold fewer out"):
+            irt.hold_out(models, n, rng(3))
 
 
 # ---------------------------------------------------------------- split halves
@@ -399,9 +428,10 @@ def test_calibration_and_ability_are_those_of_the_package(bank, curve_of, map_by
         ({"sizes": []}, SchemaError, "one or more whole"),
         ({"sizes": [3, 0]}, SchemaError, "at least 1"),
         ({"rng": None}, SchemaError, "rng=np.random.default_rng"),
+        ({"rng": 1}, SchemaError, "rng is 1"),
         ({"n_splits": None}, SchemaError, "n_splits and n_held_out, or else families"),
         ({"families": {}}, SchemaError, "or else families"),
-        ({"n_held_out": 18}, SchemaError, "2 of 20 models left"),
+        ({"n_held_out": 18}, SchemaError, "n_held_out = 18 of 20 models: hold fewer out"),
         ({"n_held_out": -4}, SchemaError, "1 or more of each"),
         ({"n_splits": -1}, SchemaError, "1 or more of each"),
         ({"sizes": 2}, SchemaError, "one or more whole numbers"),

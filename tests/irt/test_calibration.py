@@ -488,3 +488,9 @@ def test_a_tighter_prior_pulls_harder():
     assert spread[0] < spread[1] < spread[2]
     near = calibrate(matrix, Priors(log_a_mean=0.5, log_a_sd=0.01, log_a_mean_sd=0.0)).items["a"]
     assert near.to_numpy() == pytest.approx(np.exp(0.5), rel=0.05)
+
+
+def test_priors_of_another_type_are_told():
+    _, _, matrix = made(20, 10)
+    with pytest.raises(SchemaError, match="priors = 'none': give Priors"):
+        calibrate(matrix, priors="none")

@@ -1,9 +1,12 @@
 """Made-up answers: their chances, their labels, and that taking some away changes no other."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from benchtrust import irt
 from benchtrust.errors import SchemaError
 from benchtrust.irt import probability, simulate
 
@@ -44,3 +47,54 @@ def test_labels_are_kept_and_axes_named():
 def test_a_share_outside_zero_to_one_is_refused(missing):
     with pytest.raises(SchemaError, match="0 to below 1"):
         simulate(np.zeros(3), ITEMS, np.random.default_rng(0), missing)
+
+
+@pytest.mark.parametrize("theta", [[0.0, np.nan], [np.inf, 1.0]])
+def test_an_ability_that_is_not_finite_answers_nothing(theta):
+    """A chance that is no number is below any draw: all answers would be wrong."""
+    with pytest.raises(SchemaError, match="not finite"):
+        simulate(theta, ITEMS, np.random.default_rng(0))
+
+
+DRAWING = {
+    "simulate": lambda rng, m, c: irt.simulate([0.0, 1.0], ITEMS, rng),
+    "simulate_graded": lambda rng, m, c: irt.simulate_graded([0.0], np.ones(1), np.array([[0.0, 1.0]]), rng),
+    "graded_contrast": lambda rng, m, c: irt.graded_contrast(5, 4, 1, rng),
+    "select_items": lambda rng, m, c: irt.select_items(m, 2, "random", rng=rng),
+    "split_half_reliability": lambda rng, m, c: irt.split_half_reliability(m, rng),
+    "half_agreement": lambda rng, m, c: irt.half_agreement(m, rng, 1),
+    "held_out_log_loss": lambda rng, m, c: irt.held_out_log_loss(m, rng),
+    "parameter_stability": lambda rng, m, c: irt.parameter_stability(m, rng),
+    "shuffled": lambda rng, m, c: irt.shuffled(m, rng),
+    "fit_bootstrap": lambda rng, m, c: irt.fit_bootstrap(m, c, 1, rng),
+    "part_agreement": lambda rng, m, c: irt.part_agreement(m, c, m.columns[:4], 1, rng),
+    "item_report": lambda rng, m, c: irt.item_report(m, c, rng),
+    "tracking": lambda rng, m, c: irt.tracking(c, rng),
+    "cross_fitted": lambda rng, m, c: irt.cross_fitted(m, [*m.columns[:4]], c.items, 2, rng),
+    "agreement_on_banks": lambda rng, m, c: irt.agreement_on_banks(
+        irt.Population(20, 10, cv=0.5, spread=1, mean_score=0.6, difficulty_sd=1),
+        ["random"],
+        [3],
+        1,
+        1,
+        3,
+        rng,
+    ),
+    "hold_out": lambda rng, m, c: irt.hold_out(m.index, 3, rng),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("rng", [1, None, np.random.RandomState(1)])
+@pytest.mark.parametrize("name", DRAWING)
+def test_a_seed_is_no_source_of_draws(name, rng, few_answers):
+    with pytest.raises(SchemaError, match=r"rng is .*give rng=np.random.default_rng"):
+        DRAWING[name](rng, *few_answers)
+
+
+@pytest.fixture(scope="module")
+def few_answers(bank):
+    made = bank(2, 20, 12, spread=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return made.matrix, irt.calibrate(made.matrix)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from benchtrust import responses
-from benchtrust.errors import DataFileError, SchemaError, UnknownNameError
+from benchtrust.errors import DataFileError, NoAnswersWarning, SchemaError, UnknownNameError
 from benchtrust.irt import agreement_curve, simulate
 from benchtrust.public import matrices
 
@@ -138,6 +138,9 @@ def test_a_broken_file_is_told_by_line_and_fault(text: str, message: str, tmp_pa
         ("m.csv", "model,i,i\na,1,0\n", "item 'i' stands there twice"),
         ("m.csv", "model,i,j\na,1,0\na,0,0\n", "model 'a' stands there twice"),
         ("m.csv", "model\na\n", "1 models and 0 items"),
+        ("m.csv", "item,a,b\ni,1,0\nj,0,1\n", "rows named by 'item' are items"),
+        ("m.csv", "question_id,a,b\ni,1,0\nj,0,1\n", "are items. Transpose"),
+        ("m.csv", "i,j,k\n1,1,0\n0,1,1\n1,0,0\n", "the first column must name the models"),
         ("m.csv", "", "cannot be read"),
         ("m.xlsx", "x", "ends in '.xlsx'"),
         ("m.parquet", "not parquet", "cannot be read"),
@@ -180,3 +183,34 @@ def test_published_matrices_have_their_published_shape(
     assert float(matrix.isna().to_numpy().mean()) == pytest.approx(missing, abs=5e-4)
     assert set(np.unique(matrix.to_numpy()[~matrix.isna().to_numpy()])) == {0.0, 1.0}
     assert matrix.index.isin(matrices.families().index).all()
+
+
+def test_models_and_items_without_any_answer_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.csv"
+    path.write_text("model,i,j,silent\na,1,0,\nmute,,,\nb,0,1,\n", encoding="utf-8")
+    with pytest.warns(NoAnswersWarning) as caught:
+        frame = matrices.load(str(path))
+    said = [str(warning.message) for warning in caught]
+    assert said == [
+        "gaps: 1 models without any answer, left out: mute.",
+        "gaps: 1 items without any answer, left out: silent.",
+    ]
+    assert {*frame["model"]} == {"a", "b"}
+
+
+def test_a_path_is_looked_for_where_one_works_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ``--out`` and ``data score`` do; then in the repository, where notebooks look."""
+    root, here = tmp_path / "root", tmp_path / "here"
+    for folder, model in ((root, "of the root"), (here, "of the folder")):
+        folder.mkdir()
+        (folder / "own.csv").write_text(f"model,i,j\n{model},1,0\n", encoding="utf-8")
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(root))
+    monkeypatch.chdir(here)
+    assert matrices.load("own.csv")["model"].unique().tolist() == ["of the folder"]
+    (here / "own.csv").unlink()
+    assert matrices.load("own.csv")["model"].unique().tolist() == ["of the root"]
+
+
+def test_the_ending_may_be_in_capitals(tmp_path: Path) -> None:
+    (tmp_path / "OWN.CSV").write_text("model,i,j\na,1,0\n", encoding="utf-8")
+    assert len(matrices.load(str(tmp_path / "OWN.CSV"))) == 2

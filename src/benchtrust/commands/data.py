@@ -94,8 +94,12 @@ def subset(
     import numpy as np
 
     from benchtrust import irt
+    from benchtrust.errors import pick
+    from benchtrust.irt.subsets import METHODS, check_sizes
 
+    method = pick(method, METHODS, "method")
     answers = _answers(matrix, threshold)
+    check_sizes([k], answers.shape[1])
     with _warnings_said():
         calibration = irt.calibrate(answers)
     chosen = irt.select_items(answers, k, method, calibration, np.random.default_rng(seed))
@@ -211,7 +215,8 @@ def _answers(matrix: str, threshold: float | None) -> "pd.DataFrame":
     from benchtrust.public import matrices
     from benchtrust.responses import response_matrix
 
-    return response_matrix(matrices.load(matrix, threshold))
+    with _warnings_said():
+        return response_matrix(matrices.load(matrix, threshold))
 
 
 @contextmanager

@@ -85,6 +85,9 @@ from benchtrust.irt.held_out import (
 from benchtrust.irt.item_fit import (
     s_x2,
 )
+from benchtrust.irt.pool import (
+    hold_out,
+)
 from benchtrust.irt.report import (
     ItemReport,
     item_report,
@@ -155,6 +158,7 @@ __all__ = [
     "half_correlations",
     "held_out_log_loss",
     "held_out_tests",
+    "hold_out",
     "information",
     "item_report",
     "mantel_haenszel",

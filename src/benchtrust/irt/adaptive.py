@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 import pandas as pd
@@ -104,12 +104,12 @@ def adaptive_test(
 
 
 def _check_rules(length: int, n_items: int, start: float, stop_se: float | None) -> None:
-    if not (isinstance(length, Integral) and 1 <= length <= n_items):
+    if isinstance(length, bool) or not (isinstance(length, Integral) and 1 <= length <= n_items):
         raise SchemaError(
             f"A test of {length!r} items from a pool of {n_items}: ask 1 to {n_items}, an integer."
         )
-    if not np.isfinite(start):
-        raise SchemaError(f"Starting ability {start}: give a finite number.")
+    if not (isinstance(start, Real) and np.isfinite(start)):
+        raise SchemaError(f"Starting ability {start!r}: give a finite number.")
     if stop_se is not None and not stop_se > 0:
         raise SchemaError(f"Stopping at a standard error of {stop_se}: give one above 0, or None.")
 

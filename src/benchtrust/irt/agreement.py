@@ -10,8 +10,8 @@ from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.adaptive import adaptive_test
 from benchtrust.irt.aipw import aipw, cross_fitted
 from benchtrust.irt.curves import probability
-from benchtrust.irt.matrix import warn_unnamed
-from benchtrust.irt.pool import binary_matrix, family_of
+from benchtrust.irt.matrix import generator, warn_unnamed
+from benchtrust.irt.pool import binary_matrix, check_held_out, family_of
 from benchtrust.irt.ranks import LEAST, ranks, spearman
 from benchtrust.irt.subsets import (
     FISHER,
@@ -80,8 +80,14 @@ class SplitHalf:
 def geometric_sizes(n_items: int, n: int = 20) -> list[int]:
     """Sizes of subsets, round(geomspace(1, n_items, n)), each once.
 
+    Raises
+    ------
+    SchemaError : no item, or no size.
+
     Source: arXiv 2606.20626.
     """
+    if n_items < 1 or n < 1:
+        raise SchemaError(f"{n} sizes of subsets of {n_items} items: give 1 and 1, or more.")
     return [int(size) for size in np.unique(np.round(np.geomspace(1, n_items, n)))]
 
 
@@ -119,7 +125,7 @@ def agreement_curve(
     ----------
     matrix : answers, respondents × items, 1 right, 0 wrong, NaN = not asked.
     methods : of `METHODS` and `ADAPTIVE`, or `AIPW`, which draws from the calibrated items and wants all
-        answers of the held-out models to them.
+        answers of the held-out models to them. One named twice counts once, and so does a size.
     sizes : numbers of items, such as `geometric_sizes`.
     n_splits, n_held_out : random splits, and the models held out in each. Or leave both out and give
     families : respondent -> family; each family in turn is held out.
@@ -150,8 +156,9 @@ def agreement_curve(
     answers, matrix = matrix, binary_matrix(matrix)
     warn_unnamed(answers)
     methods = [methods] if isinstance(methods, str) else methods
-    methods = [pick(name, (*METHODS, *ADAPTIVE, AIPW), "method") for name in methods]
+    methods = [*dict.fromkeys(pick(name, (*METHODS, *ADAPTIVE, AIPW), "method") for name in methods)]
     _check_settings(methods, sizes, top, level)
+    sizes = [*dict.fromkeys(sizes)]
     held_out = _held_out(matrix.index, n_splits, n_held_out, rng, families)
     whole = matrix.loc[:, _varies(matrix)] if leak else matrix
     rows, pools = [], []
@@ -184,8 +191,14 @@ def savings(curve: AgreementCurve, target: float = 0.9) -> pd.DataFrame:
     - first_crossing, saved_at_first : the same of the smallest size with at least `target`, wherever the
       curve goes after it.
 
+    Raises
+    ------
+    SchemaError : a target outside (0, 1].
+
     Source: arXiv 2606.20626, savings; k* is the book's.
     """
+    if not 0 < target <= 1:
+        raise SchemaError(f"An agreement of {target:g} to reach: give one above 0 and up to 1, such as 0.9.")
     rows = []
     for method, own in curve.table.groupby("method", sort=False):
         own = own.sort_values("size")
@@ -232,11 +245,11 @@ def differences(
 
 
 def split_half_reliability(matrix: pd.DataFrame, rng: np.random.Generator, n_draws: int = 200) -> SplitHalf:
-    """How well does a benchmark agree with itself? The limit for any subset of it.
+    """How well would a benchmark agree with another of its kind and length?
 
     The items are halved at random, and the respondents' mean scores on the halves are correlated by rank.
     The step up to the whole length, by Spearman and Brown, is exact for correlations of scores and close for
-    those of ranks.
+    those of ranks. A subset can agree better with the whole than this, since its items are among the whole's.
 
     Parameters
     ----------
@@ -246,10 +259,11 @@ def split_half_reliability(matrix: pd.DataFrame, rng: np.random.Generator, n_dra
 
     Raises
     ------
-    SchemaError : as `binary_matrix`; fewer than 3 respondents or 2 items, no draw.
+    SchemaError : as `binary_matrix`; fewer than 3 respondents or 2 items, no draw, no rng.
 
     Source: Spearman (1910); Brown (1910).
     """
+    generator(rng)
     values = binary_matrix(matrix).to_numpy()
     n, n_items = values.shape
     if n < LEAST or n_items < 2 or n_draws < 1:
@@ -330,8 +344,7 @@ def _held_out(
     families: Mapping[Hashable, Hashable] | None,
 ) -> list[np.ndarray]:
     """For each split, which respondents are held out."""
-    if rng is None:
-        raise SchemaError("Splits and subsets are drawn: give rng=np.random.default_rng(seed).")
+    generator(rng)
     n = len(respondents)
     if min(n_splits or 1, n_held_out or 1) < 1:
         raise SchemaError(f"{n_splits} splits, {n_held_out} models held out: give 1 or more of each.")
@@ -342,9 +355,7 @@ def _held_out(
         held_out = [(own == family).to_numpy() for family in own.unique()]
     else:
         raise SchemaError("Give n_splits and n_held_out, or else families.")
-    fewest = n - max(int(test.sum()) for test in held_out)
-    if fewest < LEAST:
-        raise SchemaError(f"{fewest} of {n} models left to choose items on: hold fewer out.")
+    check_held_out(max(int(test.sum()) for test in held_out), n)
     return held_out
 
 

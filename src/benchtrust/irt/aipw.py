@@ -7,6 +7,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.curves import probability
+from benchtrust.irt.matrix import generator
 from benchtrust.irt.pool import binary_matrix, item_parameters
 from benchtrust.irt.subsets import RANDOM, Estimate, Selection, map_ability, strata_of
 
@@ -98,7 +99,7 @@ def cross_fitted(
     Raises
     ------
     SchemaError : as `binary_matrix` and `item_parameters`; a number of folds out of range; a sampled item
-        without parameters or not in the matrix.
+        without parameters or not in the matrix; no rng.
 
     Source: arXiv 2606.20626 for the model; Chernozhukov et al. (2018) for cross-fitting.
     """
@@ -107,7 +108,7 @@ def cross_fitted(
     sampled = list(sample.items if isinstance(sample, Selection) else sample)
     answers = _sampled_answers(matrix, sampled, items.T)
     parameters = item_parameters(items, items.T)
-    fold = rng.permutation(np.arange(len(items)) % n_folds)
+    fold = generator(rng).permutation(np.arange(len(items)) % n_folds)
     fold_of_sampled = fold[items.index.get_indexer(sampled)]
     chances = np.empty((len(answers), len(items)))
     for own in range(n_folds):

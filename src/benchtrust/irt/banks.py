@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from benchtrust.errors import SchemaError
 from benchtrust.irt.agreement import AgreementCurve, agreement_curve, savings
 from benchtrust.irt.curves import probability
+from benchtrust.irt.matrix import generator
 from benchtrust.irt.simulation import simulate
 
 _NODES = np.linspace(-5, 5, 101)
@@ -116,12 +117,12 @@ def agreement_on_banks(
 
     Raises
     ------
-    SchemaError : as `agreement_curve`; `known` with several traits.
+    SchemaError : as `agreement_curve`; `known` with several traits; no rng.
     """
     if known and population.n_domains > 1 and population.correlation < 1:
         raise SchemaError(f"{population.n_domains} traits have no one true ability: calibrate (known=False).")
     found = []
-    for bank, stream in enumerate(rng.spawn(n_banks)):
+    for bank, stream in enumerate(generator(rng).spawn(n_banks)):
         items, abilities = population.items(stream), population.abilities(stream)
         matrix = population.answers(items, abilities, stream)
         truth = {"calibrate": _truth(items, abilities[0], population.spread)} if known else {}

@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 from benchtrust.errors import SchemaError
 from benchtrust.irt.ability import ability
 from benchtrust.irt.curves import probability
-from benchtrust.irt.matrix import named
+from benchtrust.irt.matrix import generator, named
 
 GRADES = "grades"
 _NODES = np.linspace(-6, 6, 241)
@@ -98,7 +98,7 @@ def simulate_graded(
     """Draw grades 0 to C of Samejima's model, respondents × items; arguments as `graded_probability`."""
     labelled = pd.Series(theta, dtype="float64")
     chances = graded_probability(labelled.to_numpy(), a, b)
-    drawn = rng.random((*chances.shape[:2], 1)) > np.cumsum(chances, axis=2)[:, :, :-1]
+    drawn = generator(rng).random((*chances.shape[:2], 1)) > np.cumsum(chances, axis=2)[:, :, :-1]
     return named(pd.DataFrame(drawn.sum(axis=2).astype("float64"), index=labelled.index))
 
 
@@ -167,13 +167,14 @@ def graded_contrast(
 
     Raises
     ------
-    SchemaError : a size below those named.
+    SchemaError : a size below those named, or no rng.
     """
     if n_respondents < 3 or n_items < 1 or n_draws < 1 or n_grades < 2 or not step > 0:
         raise SchemaError(
             f"{n_respondents} respondents, {n_items} items, {n_draws} draws, {n_grades} grades, step {step}: "
             "give at least 3, 1, 1, 2, and a step above 0."
         )
+    generator(rng)
     offsets = (np.arange(n_grades - 1) - (n_grades - 2) / 2) * step
     rows = []
     for draw in range(n_draws):

@@ -70,7 +70,8 @@ def calibrate(
 
     Raises
     ------
-    SchemaError : as `matrix.checked`; fewer than 3 respondents with answers, or fewer than 2 usable items.
+    SchemaError : as `matrix.checked`; fewer than 3 respondents with answers, or fewer than 2 usable items;
+        priors of another type.
 
     Warns
     -----
@@ -80,6 +81,8 @@ def calibrate(
 
     Source: Bock & Aitkin (1981); Mislevy (1986); standard errors by Louis (1982), see `standard_errors`.
     """
+    if not (priors is None or isinstance(priors, Priors)):
+        raise SchemaError(f"priors = {priors!r}: give Priors(...), or None for maximum likelihood.")
     table = checked(matrix)
     warn_unnamed(matrix)
     reasons = _degenerate(table)

@@ -9,6 +9,7 @@ from benchtrust.errors import SchemaError
 from benchtrust.irt.calibration import Calibration, calibrate_quietly
 from benchtrust.irt.estimation import Priors
 from benchtrust.irt.item_fit import s_x2
+from benchtrust.irt.matrix import generator
 from benchtrust.irt.pool import binary_matrix
 from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
 from benchtrust.irt.simulation import simulate_like
@@ -121,11 +122,13 @@ def fit_bootstrap(
 
     Raises
     ------
-    SchemaError : as `binary_matrix`; no draw; respondents of the calibration are not those of the matrix.
+    SchemaError : as `binary_matrix`; no draw or rng; respondents of the calibration are not those of the
+        matrix.
 
     Source: Efron & Tibshirani (1993), chapter 16; Stone, J. Educ. Meas. 37 (2000) 58–75 (item fit by
     simulation); Christensen, Makransky & Horton, Appl. Psychol. Meas. 41 (2017) 178–194 (Q3).
     """
+    generator(rng)
     table = binary_matrix(matrix)
     if n_draws < 1:
         raise SchemaError(f"{n_draws} draws: give 1 or more.")
@@ -223,8 +226,9 @@ def part_agreement(
 
     Raises
     ------
-    SchemaError : as `binary_matrix` and `calibrate`; an item that is not in the matrix.
+    SchemaError : as `binary_matrix` and `calibrate`; an item that is not in the matrix; no rng.
     """
+    generator(rng)
     table = binary_matrix(matrix)
     strange = pd.Index(part).difference(table.columns)
     if len(strange):

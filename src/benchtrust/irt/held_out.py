@@ -9,6 +9,7 @@ from scipy.stats import t
 from benchtrust.errors import SchemaError
 from benchtrust.irt.calibration import DEFAULT_PRIORS, calibrate_quietly
 from benchtrust.irt.estimation import Answers, Priors, posterior, suited_nodes
+from benchtrust.irt.matrix import generator
 from benchtrust.irt.pool import binary_matrix
 
 MODELS = ("base_rate", "1pl", "2pl")
@@ -58,8 +59,9 @@ def held_out_log_loss(
 
     Raises
     ------
-    SchemaError : as `calibrate`; fewer than 2 folds.
+    SchemaError : as `calibrate`; fewer than 2 folds, or no rng.
     """
+    generator(rng)
     if n_folds < 2:
         raise SchemaError(f"{n_folds} folds: give 2 or more.")
     table = binary_matrix(matrix)
@@ -125,8 +127,9 @@ def parameter_stability(
 
     Raises
     ------
-    SchemaError : as `calibrate`; fewer than 6 respondents; no draw.
+    SchemaError : as `calibrate`; fewer than 6 respondents; no draw, or no rng.
     """
+    generator(rng)
     table = binary_matrix(matrix)
     if len(table) < 6 or n_draws < 1:
         raise SchemaError(f"{len(table)} respondents, {n_draws} draws: give 6 and 1, or more.")
@@ -166,7 +169,12 @@ def shuffled(matrix: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Permute the answers to each item among the respondents who gave them.
 
     Pass rates stay, and whatever tells respondents apart is gone: what a method still finds is noise.
+
+    Raises
+    ------
+    SchemaError : as `binary_matrix`; no rng.
     """
+    generator(rng)
     table = binary_matrix(matrix)
     values = table.to_numpy().copy()
     for column in values.T:

@@ -86,6 +86,18 @@ def parameters_of(items: pd.DataFrame) -> pd.DataFrame:
     return parameters
 
 
+def generator(rng: object) -> np.random.Generator:
+    """The source of draws.
+
+    Raises
+    ------
+    SchemaError : anything else, such as a seed.
+    """
+    if not isinstance(rng, np.random.Generator):
+        raise SchemaError(f"rng is {rng!r}, which draws nothing: give rng=np.random.default_rng(seed).")
+    return rng
+
+
 def shown(labels: Iterable[Hashable]) -> str:
     """The first few labels, and how many more there are."""
     labels = list(labels)

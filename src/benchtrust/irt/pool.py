@@ -1,11 +1,13 @@
 """What adaptive tests and subsets want: some answers, and parameters of items that they hold."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
-from benchtrust.irt.matrix import checked, parameters_of, shown
+from benchtrust.irt.matrix import checked, generator, parameters_of, shown
+from benchtrust.irt.ranks import LEAST
 
 
 def binary_matrix(matrix: pd.DataFrame) -> pd.DataFrame:
@@ -52,3 +54,38 @@ def family_of(respondents: pd.Index, families: Mapping[Hashable, Hashable]) -> p
     if own.isna().any():
         raise SchemaError(f"{own.index[own.isna()][0]!r} has no family: name one for each respondent.")
     return own
+
+
+def check_held_out(n_held_out: int, n: int) -> None:
+    """Some respondents are held out, and enough stay.
+
+    Raises
+    ------
+    SchemaError : none held out, or fewer than 3 left.
+    """
+    if not 1 <= n_held_out <= n - LEAST:
+        raise SchemaError(
+            f"n_held_out = {n_held_out} of {n} models: hold fewer out, at least one; {LEAST} or more must "
+            "be left to calibrate and choose items on."
+        )
+
+
+def hold_out(
+    respondents: pd.Index, n_held_out: int, rng: np.random.Generator, surely: Sequence[Hashable] = ()
+) -> list[Hashable]:
+    """Draw respondents to be held out.
+
+    Parameters
+    ----------
+    respondents : labels, each once.
+    n_held_out : how many, those of `surely` included, which come first.
+    rng : source of the draw.
+
+    Raises
+    ------
+    SchemaError : as `check_held_out`; no rng.
+    """
+    order = generator(rng).permutation(respondents)
+    check_held_out(n_held_out, len(order))
+    first = np.isin(order, list(surely))
+    return [*order[first], *order[~first]][:n_held_out]

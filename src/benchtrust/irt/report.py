@@ -11,7 +11,7 @@ from benchtrust.errors import NotConvergedWarning, SchemaError
 from benchtrust.irt.calibration import Calibration, calibrate_quietly
 from benchtrust.irt.curves import information, probability
 from benchtrust.irt.item_fit import LEAST_EXPECTED
-from benchtrust.irt.matrix import checked, shown
+from benchtrust.irt.matrix import checked, generator, shown
 from benchtrust.irt.pool import item_parameters
 from benchtrust.irt.residuals import pair_correlations
 from benchtrust.irt.simulation import simulate_like
@@ -98,12 +98,13 @@ def item_report(
 
     Raises
     ------
-    SchemaError : as `checked`; a calibration of other items or respondents; too few groups or draws.
+    SchemaError : as `checked`; a calibration of other items or respondents; too few groups or draws; no rng.
 
     Source: RMSD, Oliveri & von Davier, Psychological Test and Assessment Modeling 53 (2011) 315–333; Q3, Yen,
     Applied Psychological Measurement 8 (1984) 125–145, by bootstrap, Christensen, Makransky & Horton, ibid.
     41 (2017) 178–194; the largest of many as a bound, Westfall & Young (1993).
     """
+    generator(rng)
     table = _same_labels(checked(matrix), calibration)
     _check_sizes(table, n_groups, n_draws, level)
     used = table.loc[calibration.abilities["theta"].notna(), calibration.items.index]
@@ -178,7 +179,7 @@ def tracking(
     """
     b, rate = calibration.items["b"].to_numpy(), calibration.items["pass_rate"].to_numpy()
     n = len(b)
-    draws = [_rank_correlation(b[own], rate[own]) for own in rng.integers(n, size=(n_draws, n))]
+    draws = [_rank_correlation(b[own], rate[own]) for own in generator(rng).integers(n, size=(n_draws, n))]
     low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return {"spearman": _rank_correlation(b, rate), "low": float(low), "high": float(high), "items": n}
 

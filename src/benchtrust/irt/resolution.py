@@ -8,7 +8,7 @@ from scipy.stats import norm, spearmanr
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.calibration import Calibration, calibrate
-from benchtrust.irt.matrix import checked, shown
+from benchtrust.irt.matrix import checked, generator, shown
 
 
 def ability_pairs(abilities: pd.DataFrame) -> pd.DataFrame:
@@ -66,8 +66,10 @@ def half_agreement(
 
     Raises
     ------
-    SchemaError : as `calibrate`; no draw, fewer than 3 respondents in `among`, or one that the matrix lacks.
+    SchemaError : as `calibrate`; no draw or rng, fewer than 3 respondents in `among`, or one that the matrix
+        lacks.
     """
+    generator(rng)
     table = checked(matrix)
     chosen = pd.Index(table.index if among is None else among)
     if absent := [name for name in chosen if name not in table.index]:

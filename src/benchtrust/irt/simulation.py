@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.curves import probability
-from benchtrust.irt.matrix import named
+from benchtrust.irt.matrix import generator, named, shown
 
 if TYPE_CHECKING:
     from benchtrust.irt.calibration import Calibration
@@ -33,11 +33,15 @@ def simulate(
 
     Raises
     ------
-    SchemaError : `missing` outside [0, 1).
+    SchemaError : `missing` outside [0, 1); an ability that is not finite, or no rng.
     """
     if not 0 <= missing < 1:
         raise SchemaError(f"missing={missing}: give a share from 0 to below 1.")
+    generator(rng)
     labelled = pd.Series(theta, dtype="float64")
+    unknown = labelled.index[~np.isfinite(labelled)]
+    if len(unknown):
+        raise SchemaError(f"Abilities that are not finite: {shown(unknown)}. Leave these respondents out.")
     a, b = items["a"].to_numpy(), items["b"].to_numpy()
     chances = probability(labelled.to_numpy()[:, None], a, b)
     answers = (rng.random(chances.shape) < chances).astype("float64")

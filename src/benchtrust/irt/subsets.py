@@ -12,7 +12,7 @@ from numba import njit
 
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.curves import information
-from benchtrust.irt.matrix import shown, warn_unnamed
+from benchtrust.irt.matrix import generator, shown, warn_unnamed
 from benchtrust.irt.medoids import k_medoids
 from benchtrust.irt.pool import binary_matrix, item_parameters
 
@@ -138,13 +138,13 @@ def select_sizes(
     if method not in FISHER:
         warn_unnamed(matrix)
     matrix = table
-    if rng is None and method in ("anchor_points", *RANDOM):
-        raise SchemaError(f"Method {method!r} draws: give rng=np.random.default_rng(seed).")
+    if method in ("anchor_points", *RANDOM):
+        generator(rng)
     if method in FISHER:
         _check_prior(prior_information)
         parameters, abilities = _calibrated(calibration, matrix, method)
         matrix = matrix[parameters.index]
-    _check_sizes(sizes, matrix.shape[1])
+    check_sizes(sizes, matrix.shape[1])
     if method in ("anchor_points", "disco"):
         _check_models(matrix, method)
     if method == "anchor_points":
@@ -208,8 +208,14 @@ def map_ability(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.Series:
     return ability(matrix, items, "map")["theta"]
 
 
-def _check_sizes(sizes: Sequence[int], n_pool: int) -> None:
-    bad = [k for k in sizes if not (isinstance(k, Integral) and 1 <= k <= n_pool)]
+def check_sizes(sizes: Sequence[int], n_pool: int) -> None:
+    """Sizes of subsets that a pool can give.
+
+    Raises
+    ------
+    SchemaError : none, or one that is no whole number from 1 to the size of the pool.
+    """
+    bad = [k for k in sizes if isinstance(k, bool) or not (isinstance(k, Integral) and 1 <= k <= n_pool)]
     if bad or not len(sizes):
         found = f"{bad[0]!r} items" if bad else "No number of items"
         raise SchemaError(f"{found} from a pool of {n_pool}: choose 1 to {n_pool}, an integer.")

@@ -5,6 +5,7 @@ analyse are not to be had, and are read the same way once there is a file.
 """
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from benchtrust import project, responses
-from benchtrust.errors import DataFileError, SchemaError, pick
+from benchtrust.errors import DataFileError, NoAnswersWarning, SchemaError, fold, pick
 from benchtrust.items.sources import locate
 
 
@@ -72,11 +73,15 @@ def load(source: str, threshold: float | None = None) -> pd.DataFrame:
     The table of `responses.validate`, a row per model and item that it was asked; a benchmark from a file
     bears the name of the file.
 
+    Warns
+    -----
+    NoAnswersWarning : models or items of a table without any answer, which no row can hold.
+
     Raises
     ------
     DataFileError : no such file; a pinned one that is missing or altered; answers that are not published.
-    SchemaError : a file of none of these shapes (with the line), a model or an item that stands twice, a
-        score that is no number from 0 to 1.
+    SchemaError : a file of none of these shapes (with the line), items as rows or models without a name, a
+        model or an item that stands twice, a score that is no number from 0 to 1.
     UnknownNameError : neither a name nor a path.
     """
     name, path = _locate(source)
@@ -117,9 +122,11 @@ def _entry(source: str) -> Matrix | None:
 def _locate(source: str) -> tuple[str, Path]:
     entry = _entry(source)
     if entry is None:
-        path = project.root() / source
-        if not path.is_file():
-            raise DataFileError(f"No file {path}. Give the path of one, or a name: {', '.join(MATRICES)}.")
+        places = [Path(source).absolute(), project.root() / source]
+        path = next((place for place in places if place.is_file()), None)
+        if path is None:
+            where = " or ".join(dict.fromkeys(map(str, places)))
+            raise DataFileError(f"No file {where}. Give the path of one, or a name: {', '.join(MATRICES)}.")
         return path.stem, path
     if not entry.file:
         raise DataFileError(
@@ -132,10 +139,11 @@ def _locate(source: str) -> tuple[str, Path]:
 def _read(path: Path) -> pd.DataFrame:
     """A response table, or scores with the models as index and the items as columns."""
     readers = {".jsonl": _json_lines, ".csv": _csv, ".parquet": pd.read_parquet}
-    if path.suffix not in readers:
+    suffix = path.suffix.lower()
+    if suffix not in readers:
         raise SchemaError(f"{path.name} ends in {path.suffix!r}; read are {', '.join(readers)}.")
     try:
-        table = readers[path.suffix](path)
+        table = readers[suffix](path)
     except SchemaError:
         raise
     except (ValueError, OSError) as error:
@@ -146,10 +154,21 @@ def _read(path: Path) -> pd.DataFrame:
         table = table.set_index(table.columns[0])
     if not table.size:
         raise SchemaError(f"{path.name} holds {table.shape[0]} models and {table.shape[1]} items.")
+    _check_models(table.index, path.name)
     for what, labels in (("model", table.index), ("item", table.columns)):
         if labels.has_duplicates:
             raise SchemaError(f"{path.name}: {what} {labels[labels.duplicated()][0]!r} stands there twice.")
     return table
+
+
+def _check_models(labels: pd.Index, file: str) -> None:
+    """The rows are models, and bear their names."""
+    if fold(labels.name or "").startswith(("item", "question")):
+        raise SchemaError(f"{file}: rows named by {labels.name!r} are items. Transpose it: a row a model.")
+    if pd.api.types.is_numeric_dtype(labels) and ((labels >= 0) & (labels <= 1)).all():
+        raise SchemaError(
+            f"{file}: the first column must name the models; it holds {labels[0]!r} and the like, as scores."
+        )
 
 
 def _csv(path: Path) -> pd.DataFrame:
@@ -198,7 +217,14 @@ def _long(table: pd.DataFrame, benchmark: str) -> pd.DataFrame:
         raise SchemaError(
             f"Scores of {benchmark} must be numbers from 0 to 1, or missing ({error})."
         ) from None
-    who, what = np.nonzero(~np.isnan(scores))
+    known = ~np.isnan(scores)
+    for kind, labels, axis in (("models", table.index, 1), ("items", table.columns, 0)):
+        silent = labels[~known.any(axis=axis)]
+        if len(silent):
+            names = f"{', '.join(map(str, silent[:3]))}{', …' if len(silent) > 3 else ''}"
+            message = f"{benchmark}: {len(silent)} {kind} without any answer, left out: {names}."
+            warnings.warn(message, NoAnswersWarning, stacklevel=3)
+    who, what = np.nonzero(known)
     models = table.index.astype(str)
     return pd.DataFrame(
         {
