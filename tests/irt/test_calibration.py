@@ -491,6 +491,6 @@ def test_a_tighter_prior_pulls_harder():
 
 
 def test_priors_of_another_type_are_told():
-    _, _, matrix = made(20, 10)
+    _, _, matrix = made(20, 10, seed=1)
     with pytest.raises(SchemaError, match="priors = 'none': give Priors"):
         calibrate(matrix, priors="none")
