@@ -174,7 +174,7 @@ def test_loading_holds_the_weights_once(saved, tmp_path, network_maker, tokenize
     """SmolLM2's shape, in a process of its own that has loaded a small network before."""
     made = network_maker("Llama", WORDS, **SMOLLM2)
     made.generation_config.update(do_sample=False, temperature=None, top_k=None, repetition_penalty=None)
-    folder = weights._save(made, tokenizer_maker(), tmp_path / "made")
+    folder = weights.save(made, tokenizer_maker(), tmp_path / "made")
     script = Path(__file__).with_name("loading.py")
     command = [sys.executable, str(script), str(saved), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
