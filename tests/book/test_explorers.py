@@ -124,6 +124,7 @@ def test_the_keyboard_moves_an_item_and_a_respondent(page: Page) -> None:
 
 
 @pytest.mark.parametrize("path", [PAGE, EVENNESS])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_stands_in_place_of_the_picture_and_fits_a_phone(
     browser: Browser, site: str, path: str, scheme: str
 ) -> None:

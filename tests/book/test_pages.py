@@ -87,8 +87,11 @@ def test_links_of_page_lead_somewhere(visit: Visit, folder: Path, page_name: str
     )
     targets = {unquote(link.split("#")[0]) for link in links if link.startswith(visit.site)}
     assert [to for to in sorted(targets) if not (folder / to.removeprefix(f"{visit.site}/")).is_file()] == []
-    for panel in visit.page.locator("details.provenance:has-text('benchtrust check')").all():
+    panels = visit.page.locator("details.provenance:has-text('benchtrust check')").all()
+    for panel in panels[:1]:
         check_download(visit.page, panel)
+    for panel in panels:
+        check_data(folder / page_name, panel)
     if (numbers := visit.page.locator("a:has(> .recorded-number)")).count():
         shown = numbers.first.inner_text()
         numbers.first.click()
@@ -98,8 +101,15 @@ def test_links_of_page_lead_somewhere(visit: Visit, folder: Path, page_name: str
         assert shown in entry.inner_text()
 
 
+def check_data(page: Path, panel: Locator) -> None:
+    """The data that a panel offers have the hash that it states."""
+    for link in panel.get_by_role("link", name="data (CSV)", include_hidden=True).all():
+        content = (page.parent / unquote(link.get_attribute("href"))).read_bytes()
+        assert hashlib.sha256(content).hexdigest()[:16] in panel.text_content()
+
+
 def check_download(page: Page, panel: Locator) -> None:
-    """A panel opens, and the data that it offers have the hash that it states."""
+    """A panel opens, and what is downloaded from it has the hash that it states."""
     link = panel.get_by_role("link", name="data (CSV)", include_hidden=True)
     if not link.count():
         return
