@@ -15,7 +15,8 @@ from rich.text import Text
 from benchtrust import project
 from benchtrust.compendium import audit, fingerprints, ledger, notebooks, profiles, verdicts
 from benchtrust.compendium.claim_file import FILE as CLAIMS
-from benchtrust.compendium.published import Places, build_folder, up_to_date
+from benchtrust.compendium.published import Places, build_folder
+from benchtrust.compendium.runner import fresh
 from benchtrust.errors import BenchtrustError
 
 CONFIGURATION = ("_config.yml", "_toc.yml", fingerprints.LOCK)
@@ -56,13 +57,11 @@ def build(profile: str = profiles.PAPER, *, force: bool = False, solutions: bool
 
 def require_fresh(profile: str) -> None:
     """Refuse where a notebook of the book failed, was never run, or has changed since its run."""
-    values = profiles.values(profile)
     stale = []
     for notebook in notebooks.in_book():
-        source = notebooks.read(notebook)
         if Places(profile, notebook).failed.exists():
             stale.append(f"{notebook}: its last run failed")
-        elif not up_to_date(source, profiles.effective(source, values.get(notebook, {})), profile):
+        elif not fresh(notebook, profile):
             stale.append(f"{notebook}: not run since it, its data or its modules changed")
     if stale:
         lines = "\n".join(f"  {line}" for line in stale)

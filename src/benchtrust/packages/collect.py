@@ -116,7 +116,8 @@ def _unanswered(table: pd.DataFrame, asked: dict[Path, list[str]]) -> list[LeftO
     for folder, ids in asked.items():
         package, model, benchmark = folder.parts[-3:]
         own = (table["package"] == package) & (table["model"] == model) & (table["benchmark"] == benchmark)
-        if missing := [item for item in ids if item not in set(table.loc[own, "item_id"])]:
+        answered = set(table.loc[own, "item_id"])
+        if missing := [item for item in ids if item not in answered]:
             notes.append(LeftOut("/".join(folder.parts[-3:]), "asked, but not answered", tuple(missing)))
     return notes
 
