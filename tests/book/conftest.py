@@ -23,9 +23,12 @@ def pages() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per page."""
+    """One test per page, or per page with figures."""
     if "page_name" in metafunc.fixturenames:
         metafunc.parametrize("page_name", pages() or ["index"])
+    if "page_with_figures" in metafunc.fixturenames:
+        drawn = [page for page in pages() if '"recorded-figure' in (SITE / f"{page}.html").read_text("utf-8")]
+        metafunc.parametrize("page_with_figures", drawn or ["index"])
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -62,7 +62,7 @@ All claims.
 ```
 """
 CLAIM = "{id},2605.25492,scores,It falls.,{published},,{scale},part/shown:score-drop,,1,equals,,,,,\n"
-INDEX = "# A small book\n\nThe score drops by {number}`score-drop`.\n"
+INDEX = "# A small book\n\nThe score drops by {number}`score-drop`. Try {ref}`ex-why`.\n"
 
 
 def write_notebook(path: Path, code: str) -> None:
@@ -111,6 +111,10 @@ def published(root: Path) -> dict[str, str]:
     }
 
 
+def never_again(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
+
+
 def test_a_book_is_built_whole_or_not_at_all(small_book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BookError, match="part/shown: not run"):
         build()
@@ -118,11 +122,12 @@ def test_a_book_is_built_whole_or_not_at_all(small_book: Path, monkeypatch: pyte
     index = build()
     check_pages(index.parent)
     first = published(small_book)
-
-    monkeypatch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
-    assert build() == index
-    monkeypatch.undo()
-    monkeypatch.setenv("BENCHTRUST_ROOT", str(small_book))
+    check_pages_without_solutions(build(solutions=False).parent)
+    with monkeypatch.context() as patch:
+        never_again(patch)
+        assert build() == index
+        assert build(solutions=False).parent == index.parent.with_name("html-without-solutions")
+    assert published(small_book) == first
 
     (small_book / "book/index.md").write_text(INDEX.replace("score-drop", "score-dorp"))
     with pytest.raises(BookError, match=r"index\.md.*'score-dorp'.*Did you mean score-drop"):
@@ -160,6 +165,7 @@ def check_pages(site: Path) -> None:
     (data,) = site.glob("_downloads/*/score-line.csv")
     assert data.read_text().startswith("cell,score,note\n0,0.5,first")
     assert 'id="number-score-drop"' in page
+    assert "quicksilver" in page
     start = (site / "index.html").read_text()
     assert 'href="part/shown.html#number-score-drop"' in start
     assert ">0.25</span>" in start
@@ -175,21 +181,10 @@ def check_pages(site: Path) -> None:
         assert "jsdelivr" not in text
 
 
-def test_solutions_can_be_left_out_of_pages_that_stand_apart(
-    small_book: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (small_book / "book/index.md").write_text(f"{INDEX}\nTry {{ref}}`ex-why`.\n")
-    run_all("paper", jobs=1)
-    without = build(solutions=False).parent
-    assert not (small_book / "build/paper/html").exists()
-    page = (without / "part/shown.html").read_text()
+def check_pages_without_solutions(site: Path) -> None:
+    """Pages of their own, with the exercises, and nowhere a word of a solution."""
+    page = (site / "part/shown.html").read_text()
     assert "Why does it fall?" in page
-    assert 'href="part/shown.html#ex-why"' in (without / "index.html").read_text()
-    texts = [path.read_bytes() for path in without.rglob("*") if path.is_file()]
+    assert 'href="part/shown.html#ex-why"' in (site / "index.html").read_text()
+    texts = [path.read_bytes() for path in site.rglob("*") if path.is_file()]
     assert not [text for text in texts if b"quicksilver" in text]
-
-    monkeypatch.setattr(book, "_run_jupyter_book", lambda *_: pytest.fail("built again"))
-    assert build(solutions=False).parent == without
-    monkeypatch.undo()
-    monkeypatch.setenv("BENCHTRUST_ROOT", str(small_book))
-    assert b"quicksilver" in (build().parent / "part/shown.html").read_bytes()

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 pytestmark = pytest.mark.book
 
@@ -17,6 +17,17 @@ WIDE = """[...document.querySelectorAll("main *")]
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
   .filter((e) => !e.closest("pre, .pst-scrollable-table-container, .cell_output, mjx-container"))
   .slice(0, 5).map((e) => e.outerHTML.slice(0, 150))"""
+PANELS = """[...document.querySelectorAll("details.provenance")]
+  .filter((panel) => panel.textContent.includes("benchtrust check"))
+  .map((panel) => ({
+    open: panel.open,
+    text: panel.textContent,
+    data: [...panel.querySelectorAll("a")]
+      .filter((a) => a.textContent.includes("data (CSV)")).map((a) => a.href),
+  }))"""
+CLOSE = "document.querySelectorAll('main article details').forEach((panel) => { panel.open = false })"
+SHOWN = """figures => figures.map((figure) => ["light", "dark"].map(
+  (scheme) => figure.querySelector(`img.on-${scheme}`).checkVisibility({ visibilityProperty: true })))"""
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 
@@ -43,23 +54,44 @@ class Visit:
             "!document.querySelector('main .math') || document.querySelector('main .math mjx-container')"
         )
 
+    def file(self, folder: Path, address: str) -> Path:
+        """The served file that an address names."""
+        return folder / unquote(address).removeprefix(f"{self.site}/")
 
-@pytest.fixture
-def visit(browser: Browser, site: str) -> Iterator[Visit]:
-    """A fresh tab."""
+
+@pytest.fixture(scope="session")
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """What the pages share is loaded once: styles, scripts and fonts."""
     context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
-    yield Visit(context.new_page(), site)
+    yield context
     context.close()
 
 
-def test_page_can_be_read(visit: Visit, page_name: str) -> None:
+@pytest.fixture
+def visit(window: BrowserContext, site: str) -> Iterator[Visit]:
+    """A fresh tab."""
+    page = window.new_page()
+    yield Visit(page, site)
+    page.close()
+
+
+def test_page_can_be_read_and_leads_somewhere(visit: Visit, folder: Path, page_name: str) -> None:
+    """In one visit, since setting a page's mathematics takes longest."""
     visit.open(f"{page_name}.html")
+    check_links(visit, folder)
+    check_data(visit, folder)
     for scheme in ("light", "dark"):
         visit.page.emulate_media(color_scheme=scheme)
         check_scheme(visit, scheme)
     visit.page.set_viewport_size(PHONE)
     width = visit.page.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"], visit.page.evaluate(WIDE)
+    visit.page.set_viewport_size(DESK)
+    visit.page.evaluate(CLOSE)
+    panels = visit.page.locator("details.provenance:has-text('benchtrust check')")
+    if panels.count():
+        check_download(visit.page, panels.first)
+    check_number(visit.page)
 
 
 def check_scheme(visit: Visit, scheme: str) -> None:
@@ -80,32 +112,35 @@ def check_scheme(visit: Visit, scheme: str) -> None:
         assert shown[0]["source"].endswith(".dark.svg") == (scheme == "dark")
 
 
-def test_links_of_page_lead_somewhere(visit: Visit, folder: Path, page_name: str) -> None:
-    visit.open(f"{page_name}.html")
+def check_links(visit: Visit, folder: Path) -> None:
+    """What a page links to in the book is there."""
     links = visit.page.evaluate(
         "[...document.querySelectorAll('main a[href], nav a[href]')].map(a => a.href)"
     )
-    targets = {unquote(link.split("#")[0]) for link in links if link.startswith(visit.site)}
-    assert [to for to in sorted(targets) if not (folder / to.removeprefix(f"{visit.site}/")).is_file()] == []
-    panels = visit.page.locator("details.provenance:has-text('benchtrust check')").all()
-    for panel in panels[:1]:
-        check_download(visit.page, panel)
-    for panel in panels:
-        check_data(folder / page_name, panel)
-    if (numbers := visit.page.locator("a:has(> .recorded-number)")).count():
-        shown = numbers.first.inner_text()
-        numbers.first.click()
-        visit.page.wait_for_load_state()
-        entry = visit.page.locator(f"[id='{visit.page.evaluate('location.hash.slice(1)')}']")
-        entry.wait_for(state="visible")
-        assert shown in entry.inner_text()
+    targets = {link.split("#")[0] for link in links if link.startswith(visit.site)}
+    assert [to for to in sorted(targets) if not visit.file(folder, to).is_file()] == []
 
 
-def check_data(page: Path, panel: Locator) -> None:
-    """The data that a panel offers have the hash that it states."""
-    for link in panel.get_by_role("link", name="data (CSV)", include_hidden=True).all():
-        content = (page.parent / unquote(link.get_attribute("href"))).read_bytes()
-        assert hashlib.sha256(content).hexdigest()[:16] in panel.text_content()
+def check_data(visit: Visit, folder: Path) -> None:
+    """The panels are closed, and the data that each offers have the hash that it states."""
+    for panel in visit.page.evaluate(PANELS):
+        assert not panel["open"]
+        for address in panel["data"]:
+            content = visit.file(folder, address).read_bytes()
+            assert hashlib.sha256(content).hexdigest()[:16] in panel["text"]
+
+
+def check_number(page: Page) -> None:
+    """The first number in the text leads to its entry."""
+    numbers = page.locator("a:has(> .recorded-number)")
+    if not numbers.count():
+        return
+    shown = numbers.first.inner_text()
+    numbers.first.click()
+    page.wait_for_load_state()
+    entry = page.locator(f"[id='{page.evaluate('location.hash.slice(1)')}']")
+    entry.wait_for(state="visible")
+    assert shown in entry.inner_text()
 
 
 def check_download(page: Page, panel: Locator) -> None:
@@ -127,24 +162,27 @@ def test_search_finds_a_word(visit: Visit) -> None:
     assert visit.problems == []
 
 
-def test_the_scheme_can_be_switched(visit: Visit) -> None:
-    visit.open("index.html")
-    button = visit.page.locator(".theme-switch-button:visible").first
+def test_the_scheme_can_be_switched(browser: Browser, site: str) -> None:
+    page = browser.new_page(viewport=DESK)  # a window of its own: the choice is remembered
+    page.goto(f"{site}/index.html")
+    button = page.locator(".theme-switch-button:visible").first
     seen = set()
     for _ in range(3):
         button.click()
-        seen.add(visit.page.evaluate("document.documentElement.dataset.theme"))
+        seen.add(page.evaluate("document.documentElement.dataset.theme"))
     assert seen == {"light", "dark"}
+    page.close()
 
 
-def test_without_scripts_the_light_figure_is_shown(browser: Browser, site: str, page_name: str) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{site}/{page_name}.html")
-    for figure in page.locator("figure.recorded-figure").all():
-        assert figure.locator("img.on-light").is_visible()
-        assert not figure.locator("img.on-dark").is_visible()
-    context.close()
+def test_without_scripts_the_light_figure_is_shown(
+    browser: Browser, site: str, page_with_figures: str
+) -> None:
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(f"{site}/{page_with_figures}.html")
+    shown = page.locator("figure.recorded-figure").evaluate_all(SHOWN)
+    assert shown == [[True, False]] * len(shown)
+    assert shown
+    page.close()
 
 
 def test_the_figure_of_the_readme_is_the_one_that_the_notebook_draws() -> None:

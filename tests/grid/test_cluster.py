@@ -26,6 +26,7 @@ pytest.importorskip("distributed")
 
 import dask
 import distributed
+from distributed.utils import get_mp_context
 
 from benchtrust.grid import cluster
 from benchtrust.grid import run as grid_run
@@ -107,7 +108,10 @@ def folder(tmp_path_factory, stand_in):
 
 @pytest.fixture(scope="module")
 def workers(folder) -> Iterator[Workers]:
+    """Forked from a process that has imported the libraries, since each that dies is replaced."""
     with ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}))
+        get_mp_context().set_forkserver_preload(["distributed", "transformers", "benchtrust.grid.run"])
         with dask.config.set({"distributed.worker.preload": [str(folder / "preload.py")]}):
             client = stack.enter_context(cluster._client(2, ""))
         yield Workers(client, folder)

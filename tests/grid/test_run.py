@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -218,9 +219,8 @@ def test_costs_are_read_where_a_kill_left_a_note_without_answers(record, tmp_pat
 
 # ---------------------------------------------------------------- killed in mid-run
 
-CHILD = """
-import sys, time
-from dataclasses import replace
+NURSERY = """
+import os, sys, time
 from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -231,25 +231,59 @@ from benchtrust.inference import entry
 from benchtrust.inference.model import wrap
 
 torch.set_num_threads(1)
-saved, store, pause = sys.argv[1], sys.argv[2], float(sys.argv[3])
+saved, warm = sys.argv[1:]
 network = AutoModelForCausalLM.from_pretrained(saved)
 model = wrap(entry("SmolLM2-135M-Instruct"), network, AutoTokenizer.from_pretrained(saved))
-import pandera.pandas, pyarrow.parquet
 original = run.answer
-def slow(*arguments):
-    time.sleep(pause)
-    return original(*arguments)
-run.load, run.reader, run.answer, run.engine.BATCH_ROWS = lambda *_: model, lambda _: model, slow, 4
+run.load, run.reader, run.engine.BATCH_ROWS = lambda *_: model, lambda _: model, 4
 Configuration.max_new_tokens = property(lambda self: 0 if self.scoring == "logprob" else 4)
 plan = blocks(["SmolLM2-135M-Instruct"], ["toxigen", "xstest"], source="practice", template=["minimal"],
               shots=[0], decoding=["none", "t0.7"])
-run.run(plan, 16, Path(store), quantization="none", progress=False)
+
+def record(store, pause, n_items=16):
+    def slow(*arguments):
+        time.sleep(pause)
+        return original(*arguments)
+    run.answer = slow
+    run.run(plan, n_items, Path(store), quantization="none", progress=False)
+
+record(warm, 0, 1)
+for line in sys.stdin:
+    first, *pause = line.split()
+    if not pause:
+        print(os.waitpid(int(first), 0)[1], flush=True)
+    elif child := os.fork():
+        print(child, flush=True)
+    else:
+        record(first, float(pause[0]))
+        os._exit(0)
 """
+"""Loads once; then forks a recording for each store and pause that it reads, or waits for one by number."""
+
+
+class Nursery:
+    """Starts recordings as processes of their own, without the imports that each would begin with."""
+
+    def __init__(self, *arguments: Path) -> None:
+        command = [sys.executable, "-c", NURSERY, *map(str, arguments)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def start(self, store: Path, pause: float = 0.15) -> int:
+        """Process number of a recording, which waits so many seconds before each batch."""
+        return self._ask(f"{store} {pause}")
+
+    def end(self, recording: int) -> int:
+        """The signal that a recording died of, once it has ended; 0 where it was done."""
+        return self._ask(recording)
+
+    def _ask(self, line: str | int) -> int:
+        print(line, file=self.process.stdin, flush=True)
+        return int(self.process.stdout.readline())
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory, stand_in):
-    """The random model on disk, for other processes, with the settings that it ships with."""
+def nursery(tmp_path_factory, stand_in) -> Iterator[Nursery]:
+    """With the random model, saved with the settings that it ships with."""
     path = tmp_path_factory.mktemp("saved")
     model = stand_in(SMALL)
     shipped = model.network.generation_config.eos_token_id
@@ -258,73 +292,45 @@ def saved(tmp_path_factory, stand_in):
     )
     model.network.save_pretrained(path)
     model.tokenizer.save_pretrained(path)
-    return path
+    nursery = Nursery(path, tmp_path_factory.mktemp("warm"))
+    yield nursery
+    nursery.process.communicate()
 
 
-def start(saved: Path, store: Path, pause: float = 0.15) -> subprocess.Popen:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", CHILD, str(saved), str(store), str(pause)]
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+TASK = plan(shots=[0], decoding=["none", "t0.7"])
+"""What the nursery records, 16 items of each benchmark."""
 
 
-def test_a_killed_recording_goes_on_as_if_nothing_had_happened(saved, record, tmp_path):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    task = plan(shots=[0], decoding=["none", "t0.7"])
-    record(task, 16, whole)
-    victim = start(saved, broken)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, standing_in) -> Path:
+    """The store of a recording that nothing disturbs."""
+    store = tmp_path_factory.mktemp("whole")
+    with standing_in():
+        grid_run.run(TASK, 16, store, quantization="none", progress=False)
+    return store
+
+
+def test_a_killed_recording_goes_on_as_if_nothing_had_happened(nursery, whole, record, tmp_path):
+    victim = nursery.start(tmp_path)
     deadline = time.monotonic() + 300
-    while len(list(broken.rglob("*.parquet"))) < 3 and victim.poll() is None and time.monotonic() < deadline:
+    while len(list(tmp_path.rglob("*.parquet"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert victim.poll() is None, victim.stderr.read()
-    os.kill(victim.pid, signal.SIGKILL)
-    assert victim.wait() == -signal.SIGKILL
-    left = contents(broken)
+    os.kill(victim, signal.SIGKILL)
+    assert nursery.end(victim) == signal.SIGKILL
+    left = contents(tmp_path)
     assert 3 <= len(left) < len(contents(whole)) == 8
-    responses.read(broken)
-    again = record(task, 16, broken)
+    responses.read(tmp_path)
+    again = record(TASK, 16, tmp_path)
     assert again["prompts"] == 4 * (8 - len(left))
-    assert left.items() <= contents(broken).items()
-    assert contents(broken) == contents(whole)
-    pd.testing.assert_frame_equal(responses.read(broken), responses.read(whole))
+    assert left.items() <= contents(tmp_path).items()
+    assert contents(tmp_path) == contents(whole)
+    pd.testing.assert_frame_equal(responses.read(tmp_path), responses.read(whole))
 
 
-NURSERY = CHILD.replace(
-    "\nrun.run(",
-    """
-import os
-for _ in sys.stdin:
-    if child := os.fork():
-        print(child, flush=True)
-        print(os.waitpid(child, 0)[1], flush=True)
-        continue
-    run.run(""",
-)
-NURSERY = f"{NURSERY}    os._exit(0)\n"
-"""Loads once, then forks a recording for each line it reads, tells its number and at last how it ended."""
-
-
-def test_twenty_kills_at_random_moments_lose_at_most_the_batch_in_flight(saved, record, tmp_path):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    task = plan(shots=[0], decoding=["none", "t0.7"])
-    record(task, 16, whole)
-    expected = contents(whole)
-    command = [sys.executable, "-c", NURSERY, str(saved), str(broken), "0.02"]
-    nursery = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def grow(seconds: float | None) -> int:
-        """Let a recording run, kill it after so many seconds, and say how it ended."""
-        print("go", file=nursery.stdin, flush=True)
-        victim = int(nursery.stdout.readline())
-        if seconds is not None:
-            time.sleep(seconds)
-            with suppress(ProcessLookupError):
-                os.kill(victim, signal.SIGKILL)
-        return int(nursery.stdout.readline())
-
-    assert grow(None) == 0
-    shutil.rmtree(broken)
+def test_twenty_kills_at_random_moments_lose_at_most_the_batch_in_flight(nursery, whole, record, tmp_path):
+    broken, expected = tmp_path / "broken", contents(whole)
     started = time.monotonic()
-    assert grow(None) == 0
+    assert nursery.end(nursery.start(broken, 0.02)) == 0
     lifetime = time.monotonic() - started
     assert contents(broken) == expected
     rng, kills, sizes = random.Random(20260529), 0, set()
@@ -332,26 +338,26 @@ def test_twenty_kills_at_random_moments_lose_at_most_the_batch_in_flight(saved, 
         if len(before := contents(broken)) == len(expected):
             shutil.rmtree(broken)
             before = {}
-        kills += grow(rng.uniform(0, lifetime)) == signal.SIGKILL
+        victim = nursery.start(broken, 0.02)
+        time.sleep(rng.uniform(0, lifetime))
+        with suppress(ProcessLookupError):
+            os.kill(victim, signal.SIGKILL)
+        kills += nursery.end(victim) == signal.SIGKILL
         after = contents(broken)
         sizes.add(len(after))
         assert before.items() <= after.items() <= expected.items()
         if after:
             responses.read(broken)
-    nursery.communicate()
-    record(task, 16, broken)
+    record(TASK, 16, broken)
     assert contents(broken) == expected
     assert not list(broken.rglob("*.tmp"))
     assert len(sizes) > 2, "the kills all came at the same stage"
 
 
-def test_two_runs_at_once_share_the_work_and_corrupt_nothing(saved, record, tmp_path):
-    whole, shared = tmp_path / "whole", tmp_path / "shared"
-    record(plan(shots=[0], decoding=["none", "t0.7"]), 16, whole)
-    runs = [start(saved, shared) for _ in range(2)]
-    said = [run.communicate(timeout=300)[1] for run in runs]
-    assert [run.returncode for run in runs] == [0, 0], said
-    assert contents(shared) == contents(whole)
+def test_two_runs_at_once_share_the_work_and_corrupt_nothing(nursery, whole, tmp_path):
+    runs = [nursery.start(tmp_path) for _ in range(2)]
+    assert [nursery.end(run) for run in runs] == [0, 0]
+    assert contents(tmp_path) == contents(whole)
 
 
 def test_a_claim_ends_with_its_process_and_keeps_others_away(tmp_path):

@@ -29,13 +29,11 @@ def test_p_counts_draws_at_least_as_extreme(tail, p):
 
 
 def test_quiet_where_one_ability_explains_all(bank):
-    """Ten banks: no statistic is significant at .05 in more than three of them."""
-    small = [
-        run(bank(seed, 50, 25).matrix, seed=seed).table.set_index("statistic")["p"] for seed in range(10)
-    ]
+    """Six banks: no statistic is significant at .05 in more than two of them."""
+    small = [run(bank(seed, 50, 25).matrix, seed=seed).table.set_index("statistic")["p"] for seed in range(6)]
     p = pd.DataFrame(small)
     assert list(p) == list(STATISTICS)
-    assert ((p <= 0.05).sum() <= 3).all()
+    assert ((p <= 0.05).sum() <= 2).all()
     assert p.mean().between(0.2, 0.8).all()
 
 

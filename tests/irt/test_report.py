@@ -99,11 +99,11 @@ def test_sound_items_have_no_flag(found):
 
 def test_answers_that_the_model_fits_seldom_show_a_flag(bank):
     n_misfitting = n_redundant = 0
-    for seed in range(10):
+    for seed in range(6):
         result, _ = report_on(bank(seed, 80, 12).matrix, n_draws=20)
         n_misfitting += result.items["misfitting"].any()
         n_redundant += len(result.pairs) > 0
-    assert max(n_misfitting, n_redundant) <= 4
+    assert max(n_misfitting, n_redundant) <= 2
 
 
 def test_the_few_answers_of_a_hard_item_are_not_judged(bank):
