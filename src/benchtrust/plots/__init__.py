@@ -1,4 +1,4 @@
-"""The look of every figure: one style, fixed colours, direct labels. Everything else is seaborn.
+"""The look of every figure: one style, fixed colours, direct labels. Everything else is matplotlib.
 
 INK, MUTED, GRID and PAPER are exactly the colours that the recorder replaces for dark pages, so text
 and axes keep their contrast there; the colours of models are readable on both.
@@ -35,10 +35,8 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "*")
 def style(rc: Mapping[str, object] | None = None) -> Iterator[None]:
     """Draw figures of the book inside this context; `rc` overrides single matplotlib settings."""
     import matplotlib as mpl
-    import seaborn as sns
 
-    look = sns.axes_style("whitegrid") | sns.plotting_context("notebook")
-    with mpl.rc_context(look | _RC | {"axes.prop_cycle": mpl.cycler(color=_cycle())} | dict(rc or {})):
+    with mpl.rc_context(_RC | {"axes.prop_cycle": mpl.cycler(color=_cycle())} | dict(rc or {})):
         yield
 
 
@@ -72,12 +70,19 @@ _RC: dict[str, object] = {
     "xtick.labelsize": 10,
     "ytick.labelsize": 10,
     "xtick.bottom": False,
+    "xtick.major.size": 6,
+    "xtick.minor.size": 4,
     "ytick.left": False,
+    "ytick.major.size": 6,
+    "ytick.minor.size": 4,
     "legend.frameon": False,
     "legend.fontsize": 10,
+    "legend.title_fontsize": 12,
     "lines.linewidth": 1.8,
+    "lines.solid_capstyle": "round",
     "lines.markersize": 5.5,
     "patch.edgecolor": PAPER,
+    "patch.force_edgecolor": True,
     "hatch.color": MUTED,
 }
 
