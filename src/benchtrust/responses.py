@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import DataFileError, SchemaError, fold, pick
+from benchtrust import answer_files
+from benchtrust.errors import DataFileError, NotAskableError, SchemaError, fold, pick
 from benchtrust.files import replacing
 
 COLUMNS = {
@@ -78,8 +79,9 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : a Parquet file, a folder (every ``*.parquet`` below it), or a list of either. The files of a folder
-        with a ``manifest.json`` that lists their SHA-256 are checked against it.
+    path : a file of `answer_files` (a response table, or a matrix, models × items: Parquet, CSV or JSON
+        lines), a folder (every ``*.parquet`` below it), or a list of either. The files of a folder with a
+        ``manifest.json`` that lists their SHA-256 are checked against it.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Raises
     ------
-    DataFileError : nothing is there, a file is not readable as Parquet, or not the one of the manifest.
+    DataFileError : nothing is there, a file is not readable, or not the one of the manifest.
     SchemaError : a rule is broken; the message names the file.
     """
     if isinstance(path, str | Path):
@@ -333,7 +335,7 @@ def _files(path: str | Path | Iterable[str | Path]) -> list[Path]:
             raise DataFileError(f"{path} holds no *.parquet file.")
         return files
     if not path.exists():
-        raise DataFileError(f"{path} does not exist: name a Parquet file of responses or a folder of them.")
+        raise DataFileError(f"{path} does not exist: name a file of responses or a folder of them.")
     return [path]
 
 
@@ -353,18 +355,11 @@ def _check_manifest(folder: Path) -> None:
 
 
 def _load(file: Path) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        with pq.ParquetFile(file) as source:
-            frame = source.read().to_pandas()
-    except (pa.ArrowException, OSError) as error:
-        raise DataFileError(f"{file} is not readable as Parquet ({error}): restore it.") from error
-    try:
-        return _with_columns(frame)
+        return _with_columns(answer_files.read(file, COLUMNS))
     except SchemaError as error:
-        raise SchemaError(f"{file}: {error}") from None
+        message = str(error)
+        raise SchemaError(message if file.name in message else f"{file}: {message}") from None
 
 
 def _arrow(frame: pd.DataFrame):
@@ -630,7 +625,7 @@ def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:
     if not apart:
         return SchemaError(f"Repeated rows ({where}): run `validate` on the table.")
     advice = f"add {', '.join(apart)} to `respondent`, or keep one answer of each"
-    return SchemaError(f"Several answers of one respondent to one item ({where}): {advice}.")
+    return NotAskableError(f"Several answers of one respondent to one item ({where}): {advice}.")
 
 
 def chance_levels(frame: pd.DataFrame) -> dict[str, float]:
