@@ -6,7 +6,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -129,6 +129,48 @@ def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterab
     if names:
         return [pick(name, held, f"{column} of this table") for name in names]
     return list(dict.fromkeys([*(name for name in order if name in held), *held]))
+
+
+def require(
+    frame: pd.DataFrame,
+    *,
+    configurations: int = 1,
+    levels: Mapping[str, int | Sequence[str]] | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Refuse responses that lack what a question needs, on any benchmark.
+
+    Parameters
+    ----------
+    frame : responses.
+    configurations : least number of configurations.
+    levels : axis → least number of its levels, or the levels that must be there.
+    columns : columns in which at least one answer must have a value.
+
+    Raises
+    ------
+    NotAskableError : what is needed, and the benchmark on which it is missing.
+    """
+    if frame.empty:
+        raise NotAskableError("No answers are left: the models share no configuration, or no items.")
+    for name, own in frame.groupby("benchmark"):
+        if (n := len(own[CONFIGURATION].drop_duplicates())) < configurations:
+            axes = ", ".join(CONFIGURATION)
+            needed = f"answers in {configurations} configurations of the harness ({axes}) or more"
+            raise NotAskableError(f"This needs {needed}; {name} has {n}.")
+        for axis, wanted in (levels or {}).items():
+            _require_levels(own[axis].astype(str).unique().tolist(), axis, wanted, str(name))
+        if empty := [column for column in columns if own[column].isna().all()]:
+            raise NotAskableError(f"This needs {empty[0]!r}; no answer to {name} has a value there.")
+
+
+def _require_levels(held: list[str], axis: str, wanted: int | Sequence[str], name: str) -> None:
+    if isinstance(wanted, int):
+        lacks, needed = len(held) < wanted, f"{wanted} levels of {axis} or more"
+    else:
+        lacks, needed = not set(wanted) <= set(held), f"{axis} {' and '.join(wanted)}"
+    if lacks:
+        raise NotAskableError(f"This needs {needed}; {name} has {', '.join(held)}.")
 
 
 def write(frame: pd.DataFrame, path: str | Path) -> None:
@@ -613,7 +655,8 @@ def _through_rule(rates: pd.DataFrame) -> pd.DataFrame:
 def _one_benchmark(frame: pd.DataFrame) -> None:
     names = sorted(_slugs(frame["benchmark"]).unique())
     if len(names) > 1:
-        raise SchemaError(f"{len(names)} benchmarks ({', '.join(names)}) in one matrix: select one first.")
+        found = f"{len(names)} benchmarks ({', '.join(names)})"
+        raise NotAskableError(f"{found} in one matrix: select one first.")
 
 
 def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:

@@ -54,7 +54,7 @@ def test_mistakes_are_one_message_and_code_2(
 def test_parameters_are_shown(
     executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for arguments in (("parameters", "other"), ("run", "other", "--help-parameters")):
+    for arguments in (("parameters", "other"), ("run", "other", "--help")):
         assert call(monkeypatch, *arguments) == 0
         text = capsys.readouterr().out
         for part in ("level", "float", "0.5", "height", "benchtrust run part/other -p level=0.5"):
