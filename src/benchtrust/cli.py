@@ -4,6 +4,7 @@ Nothing heavy is imported here: each command imports what it needs when it is ca
 commands is loaded when it is named.
 """
 
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -169,6 +170,8 @@ def _run_all(profile: str, jobs: int | None, force: bool) -> None:
         color = colors[outcome.state]
         table.add_row(outcome.notebook, f"[{color}]{outcome.state}[/]", f"{outcome.seconds:.1f}")
     out.print(table)
+    counts = Counter(outcome.state for outcome in outcomes)
+    out.print(", ".join(f"{counts[state]} {state}" for state in colors if counts[state]), highlight=False)
     bad = [outcome for outcome in outcomes if outcome.state in ("failed", "blocked")]
     for outcome in bad:
         err.print(f"\n{outcome.message}", style="red", highlight=False, markup=False, soft_wrap=True)

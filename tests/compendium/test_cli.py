@@ -61,6 +61,27 @@ def test_parameters_are_shown(
             assert part in text
 
 
+def test_help_of_run_teaches_and_lists_the_notebooks(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "run", "--help") == 0
+    text = capsys.readouterr().out
+    for part in ("Usage", "--profile", "responses_path=own.csv", "part/other", "Other"):
+        assert part in text
+    assert call(monkeypatch, "run", "--help", "othr") == 2
+    assert "Did you mean part/other" in capsys.readouterr().err
+
+
+def test_where_nothing_is_recorded_it_is_said_where_something_is(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("why", "best"), ("check", "best"), ("check", "--all")):
+        assert call(monkeypatch, *arguments, "--profile", "smoke") == 2
+        said = capsys.readouterr().err
+        assert "run --all --profile smoke" in said
+        assert "by --profile: paper" in said
+
+
 @pytest.mark.parametrize("name", ["other", "part/other", "notebooks/part/other.ipynb"])
 def test_a_notebook_has_several_names(
     executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str

@@ -72,7 +72,7 @@ class Notebook:
     @property
     def commands(self) -> list[str]:
         """Commands of its boxes for a shell, such as "Try it", without their comments."""
-        return list(_commands(self.prose))
+        return list(commands(self.prose))
 
     @cached_property
     def parameters(self) -> dict[str, parameters.Parameter]:
@@ -108,7 +108,7 @@ class Notebook:
         return sorted(set(_result_calls(self.syntax)))
 
 
-def _commands(text: str) -> Iterator[str]:
+def commands(text: str) -> Iterator[str]:
     """Commands of the ``bash`` blocks of a page, continued lines joined."""
     for block in re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
         for line in block.replace("\\\n", " ").splitlines():

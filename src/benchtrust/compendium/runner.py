@@ -88,8 +88,9 @@ def run(
             execute(source, chosen, folder, profile, position)
             _publish(before, folder, places)
         except NotebookError as error:
-            _set_aside(folder / "notebook.ipynb", places, str(error))
-            raise
+            message = f"{error}\n\nAs far as it ran: {places.failed}"
+            _set_aside(folder / "notebook.ipynb", places, message)
+            raise NotebookError(message) from None
     seconds = time.perf_counter() - started
     durations.note(source.id, profile, seconds)
     return Outcome(source.id, "executed", seconds, left_out=_left_out(places))
