@@ -45,7 +45,7 @@ class _Client(PapermillNotebookClient):
             except CellExecutionError as error:
                 if error.ename != NotAskableError.__name__:
                     raise
-                reason = error.evalue
+                reason = " ".join(error.evalue.split())
         for name in given:
             unknown.pop(name, None)
         if reason:
@@ -86,8 +86,12 @@ def names(source: str) -> tuple[set[str], set[str]]:
 
 
 def _stored(nodes: list[ast.AST]) -> Iterator[str]:
-    """Names that are set, or of which a part is, or that are imported."""
+    """Names that are set, or of which a part is, or that are imported; not those within a comprehension."""
+    targets = [node.target for node in nodes if isinstance(node, ast.comprehension)]
+    inside = {id(node) for target in targets for node in ast.walk(target)}
     for node in nodes:
+        if id(node) in inside:
+            continue
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
         elif isinstance(getattr(node, "ctx", None), ast.Store):
