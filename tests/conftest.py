@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,59 @@ def fresh_sources() -> Iterator[None]:
     sources.cache_clear()
     yield
     sources.cache_clear()
+
+
+# ---------------------------------------------------------------- answers of other people's models
+
+
+@pytest.fixture(scope="session")
+def own_matrix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A matrix of 40 made-up models and 30 items, 1 = right, as a CSV file."""
+    import numpy as np
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    ability, difficulty = rng.normal(0, 1.2, (40, 1)), rng.normal(-0.5, 1, 30)
+    right = rng.random((40, 30)) < 1 / (1 + np.exp(difficulty - ability))
+    table = pd.DataFrame(right.astype(int), [f"model-{i:02d}" for i in range(40)])
+    path = tmp_path_factory.mktemp("own") / "my_matrix.csv"
+    table.add_prefix("q").rename_axis("model").to_csv(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def own_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Responses of three made-up models to 24 items, in eight configurations; no name is one of ours."""
+    import numpy as np
+    import pandas as pd
+
+    from benchtrust import responses
+
+    rng, rows = np.random.default_rng(2), []
+    difficulty = rng.normal(0, 1, 24)
+    axes = product({"alpha": 0.0, "beta": 0.4, "gamma": 0.8}.items(), ("plain", "polite"), (0, 2), range(24))
+    for (model, ability), template, shots, item in axes:
+        for decoding, scoring in (("greedy", "free_form"), ("none", "logprob")):
+            right = rng.random() < 1 / (1 + np.exp(difficulty[item] - ability - rng.normal(0, 0.3)))
+            rest = np.sort(np.log(rng.dirichlet(np.ones(4))))
+            order = [3, 0, 1, 2] if right else [2, 3, 0, 1]  # the first option is right
+            logprobs = rest[order].tolist() if scoring == "logprob" else None
+            rows.append(
+                {
+                    "benchmark": "my_set",
+                    "item_id": f"i{item:02d}",
+                    "model": model,
+                    **{"template": template, "shots": shots, "decoding": decoding, "scoring": scoring},
+                    **{"sample": 0, "outcome": "scored", "score": float(right), "choice": 0 if right else 1},
+                    "option_logprobs": logprobs,
+                    "option_tokens": [3, 4, 5, 6] if logprobs else None,
+                    "option_bytes": [9, 8, 7, 12] if logprobs else None,
+                    "cell_id": f"{model}-{template}-{shots}-{scoring}",
+                }
+            )
+    path = tmp_path_factory.mktemp("own") / "my_table.parquet"
+    responses.write(pd.DataFrame(rows).reindex(columns=list(responses.COLUMNS)), path)
+    return path
 
 
 # ---------------------------------------------------------------- models of a few thousand random weights

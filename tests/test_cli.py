@@ -170,6 +170,15 @@ def test_mistakes_end_with_a_message_and_a_code(module, arguments, said, tmp_pat
     assert said in str(result.exception)
 
 
+def test_the_store_lies_in_the_repository_that_is_meant(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(tmp_path / "gone"))
+    assert "gone, which is no folder" in str(call(grid, "status").exception)
+    monkeypatch.setenv("BENCHTRUST_ROOT", str(tmp_path))
+    said = str(call(grid, "status").exception)
+    assert said.startswith(f"{tmp_path}/build/grid/store holds no answers")
+    assert "benchtrust grid restore" in said
+
+
 @pytest.mark.parametrize(
     "arguments", [["plan", "--items"], [*PLAN, "--shots", "none"], [*PLAN, "--itmes", "3"]]
 )

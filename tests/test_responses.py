@@ -1,5 +1,6 @@
 """The response table: each rule broken once, files that survive a kill, and cell scores worked by hand."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchtrust import responses
-from benchtrust.errors import DataFileError, SchemaError, UnknownNameError
+from benchtrust.errors import DataFileError, NotAskableError, SchemaError, UnknownNameError
 
 CONFIGURATION = ["template", "shots", "decoding", "scoring"]
 
@@ -700,3 +701,47 @@ def test_chosen_values_are_those_named_or_all_in_order() -> None:
     assert responses.chosen(frame, "model", [], ["a", "c", "b"]) == ["a", "b", "Own One"]
     with pytest.raises(UnknownNameError, match="model of this table"):
         responses.chosen(frame, "model", ["own two"])
+
+
+# ---------------------------------------------------------------- own answers
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_table_or_a_matrix_is_read_from_any_kind_of_file(tmp_path, suffix):
+    frame = responses.validate(small())
+    path, matrix = tmp_path / f"own.{suffix}", tmp_path / f"my_set.{suffix}"
+    scores = pd.DataFrame({"i1": [1.0, 0.0], "i2": [0.5, None]}, pd.Index(["m1", "m2"], name="model"))
+    if suffix == "csv":
+        lists = [name for name, kind in responses.COLUMNS.items() if kind in ("floats?", "ints?")]
+        text = frame.assign(**{name: frame[name].map(json.dumps, na_action="ignore") for name in lists})
+        text.to_csv(path, index=False)
+        scores.to_csv(matrix)
+    elif suffix == "jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+        rows = [
+            {"subject_id": model, "responses": own.dropna().to_dict()} for model, own in scores.iterrows()
+        ]
+        matrix.write_text("\n".join(map(json.dumps, rows)))
+    else:
+        frame.to_parquet(path)
+        scores.to_parquet(matrix)
+    pd.testing.assert_frame_equal(responses.read(path), frame)
+    read = responses.read(matrix)
+    assert set(read["benchmark"]) == {"my_set"}
+    assert responses.response_matrix(read).loc["m1"].tolist() == [1.0, 0.5]
+    assert len(read) == 3, "what was not asked is no row"
+
+
+def test_what_a_question_needs_and_answers_lack_is_said():
+    frame = responses.validate(small())
+    responses.require(frame)
+    with pytest.raises(NotAskableError, match=r"needs answers in 99 configurations .*; \w+ has \d"):
+        responses.require(frame, configurations=99)
+    with pytest.raises(NotAskableError, match=r"needs scoring by_hand and logprob; .* has"):
+        responses.require(frame, levels={"scoring": ["by_hand", "logprob"]})
+    with pytest.raises(NotAskableError, match="needs 9 levels of shots or more"):
+        responses.require(frame, levels={"shots": 9})
+    with pytest.raises(NotAskableError, match="needs 'part'; no answer"):
+        responses.require(frame.assign(part=None), columns=["part"])
+    with pytest.raises(NotAskableError, match="No answers are left"):
+        responses.require(frame.iloc[:0])

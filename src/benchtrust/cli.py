@@ -4,6 +4,7 @@ Nothing heavy is imported here: each command imports what it needs when it is ca
 commands is loaded when it is named.
 """
 
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -84,35 +85,48 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(add_help_option=False)
 def run(
+    ctx: typer.Context,
     notebook: Notebook = None,
     p: Values = None,
     profile: Profile = None,
     all_: Annotated[bool, typer.Option("--all", help="All notebooks of the book.")] = False,
     jobs: Jobs = None,
     force: Force = False,
-    help_parameters: Annotated[
-        bool, typer.Option("--help-parameters", help="Show the notebook's parameters and stop.")
+    help_: Annotated[
+        bool, typer.Option("--help", help="Show this; after the name of a notebook, its parameters.")
     ] = False,
 ) -> None:
     """Run one notebook, or all of the book, where something has changed.
 
     With -p and no --profile the run goes to build/manual and leaves the book alone.
+
+    There own answers may take the place of ours. What cannot be asked of them is left out of the page,
+    which says why. In turn: show a notebook's parameters, run it with another value, on own answers, run
+    the book at its smallest sizes.
+
+        benchtrust run stability/rank_flips --help
+        benchtrust run stability/rank_flips -p margin=0.1
+        benchtrust run stability/rank_flips -p responses_path=own.csv
+        benchtrust run --all --profile smoke
     """
     from benchtrust.compendium import notebooks, profiles, runner
     from benchtrust.compendium.parameters import parse
     from benchtrust.compendium.published import Places
 
+    if help_ and notebook is None:
+        _show_notebooks(ctx)
+        return
     if all_ == (notebook is not None):
-        raise ParameterError("Name one notebook, or give --all.")
+        raise ParameterError("Name one notebook, or give --all. 'benchtrust run --help' lists them.")
     if all_:
         if p:
             raise ParameterError("-p belongs to one notebook: put values for several into a profile.")
         _run_all(profile or profiles.PAPER, jobs, force)
         return
     source = notebooks.read(notebooks.resolve(notebook or ""))
-    if help_parameters:
+    if help_:
         _show_parameters(source)
         return
     values = parse(p or [], source.parameters)
@@ -120,7 +134,22 @@ def run(
     outcome = runner.run(source.id, values, chosen, force=force)
     places = Places(chosen, source.id)
     out.print(f"{outcome.notebook}: {outcome.state} ({outcome.seconds:.1f} s)", highlight=False)
+    for line in outcome.left_out:
+        out.print(f"Not asked of these data: {line}", style="yellow", highlight=False, markup=False)
     out.print(f"{places.executed}\n{places.results}", highlight=False, soft_wrap=True)
+
+
+def _show_notebooks(ctx: typer.Context) -> None:
+    """Help of `run`, and the notebooks that it can run."""
+    from rich.table import Table
+
+    from benchtrust.compendium import notebooks
+
+    ctx.get_help()
+    table = Table("notebook", "title", box=None)
+    for source in map(notebooks.read, notebooks.available()):
+        table.add_row(source.id, source.title)
+    out.print(table)
 
 
 def _run_all(profile: str, jobs: int | None, force: bool) -> None:
@@ -141,6 +170,8 @@ def _run_all(profile: str, jobs: int | None, force: bool) -> None:
         color = colors[outcome.state]
         table.add_row(outcome.notebook, f"[{color}]{outcome.state}[/]", f"{outcome.seconds:.1f}")
     out.print(table)
+    counts = Counter(outcome.state for outcome in outcomes)
+    out.print(", ".join(f"{counts[state]} {state}" for state in colors if counts[state]), highlight=False)
     bad = [outcome for outcome in outcomes if outcome.state in ("failed", "blocked")]
     for outcome in bad:
         err.print(f"\n{outcome.message}", style="red", highlight=False, markup=False, soft_wrap=True)
@@ -160,14 +191,19 @@ def _show_parameters(source: Any) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("name", "type", "default", "help", box=None, title=source.id, title_justify="left")
+    title = f"{source.id}: {source.title}"
+    table = Table("name", "type", box=None, title=title, title_justify="left")
+    for column in ("default", "help"):
+        table.add_column(column, overflow="fold")
     for parameter in source.parameters.values():
-        cells = (parameter.name, parameter.type, repr(parameter.default), parameter.help)
+        cells = (parameter.name, parameter.type, parameter.shown, parameter.help)
         table.add_row(*map(Text, cells))
     out.print(table)
-    if source.parameters:
-        example = next(iter(source.parameters.values())).example
-        out.print(f"benchtrust run {source.id} {example}", highlight=False, soft_wrap=True)
+    tried = [command for command in source.commands if command.startswith(f"benchtrust run {source.id} -p")]
+    if source.parameters and not tried:
+        tried = [f"benchtrust run {source.id} {next(iter(source.parameters.values())).example}"]
+    for command in tried:
+        out.print(command, highlight=False, markup=False, soft_wrap=True)
 
 
 @app.command()

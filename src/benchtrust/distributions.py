@@ -36,6 +36,18 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
     return validate(pd.concat([pd.read_parquet(file) for file in files], ignore_index=True))
 
 
+def in_configuration(frame: pd.DataFrame) -> pd.DataFrame:
+    """Responses in the one configuration that distributions are recorded in.
+
+    Of a table without it, those in its first configuration that is scored by log-probabilities.
+    """
+    axes = ["template", "shots", "decoding", "scoring"]
+    scored = frame[frame["scoring"] == "logprob"]
+    found = list(scored[axes].drop_duplicates().itertuples(index=False, name=None))
+    place = tuple(CONFIGURATION) if tuple(CONFIGURATION) in found else next(iter(found), None)
+    return frame[[row == place for row in frame[axes].itertuples(index=False, name=None)]]
+
+
 def write(frame: pd.DataFrame, path: Path) -> None:
     """Check a side table and write it to one file, atomically; equal tables give equal bytes."""
     ordered = validate(frame).sort_values(["model", "benchmark", "item_id"], kind="stable")

@@ -19,6 +19,13 @@ class SchemaError(BenchtrustError, ValueError):
     """A response table that breaks the schema: column, row, rule."""
 
 
+class NotAskableError(SchemaError):
+    """Sound responses of which a question cannot be asked: what it needs and what they have.
+
+    In a run on own data the sections of the page that ask it are left out, and say this.
+    """
+
+
 class DataFileError(BenchtrustError, FileNotFoundError):
     """A data file that is missing or altered: its name, the hashes, how to get it."""
 

@@ -9,8 +9,18 @@ from benchtrust.errors import BenchtrustError, DataFileError
 
 
 def root() -> Path:
-    """Repository root: `BENCHTRUST_ROOT`, else the nearest one above the working folder or this file."""
+    """Repository root: `BENCHTRUST_ROOT`, else the nearest one above the working folder or this file.
+
+    Raises
+    ------
+    BenchtrustError : `BENCHTRUST_ROOT` names no folder; or no repository is found.
+    """
     if named := os.environ.get("BENCHTRUST_ROOT"):
+        if not Path(named).is_dir():
+            raise BenchtrustError(
+                f"BENCHTRUST_ROOT is {named}, which is no folder: set it to a clone of the repository, or "
+                "unset it and run inside one."
+            )
         return Path(named).resolve()
     for start in (Path.cwd(), Path(__file__).resolve()):
         for folder in (start, *start.parents):

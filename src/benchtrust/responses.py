@@ -6,7 +6,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import DataFileError, SchemaError, fold, pick
+from benchtrust import answer_files
+from benchtrust.errors import DataFileError, NotAskableError, SchemaError, fold, pick
 from benchtrust.files import replacing
 
 COLUMNS = {
@@ -78,8 +79,9 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Parameters
     ----------
-    path : a Parquet file, a folder (every ``*.parquet`` below it), or a list of either. The files of a folder
-        with a ``manifest.json`` that lists their SHA-256 are checked against it.
+    path : a file of `answer_files` (a response table, or a matrix, models × items: Parquet, CSV or JSON
+        lines), a folder (every ``*.parquet`` below it), or a list of either. The files of a folder with a
+        ``manifest.json`` that lists their SHA-256 are checked against it.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
 
     Raises
     ------
-    DataFileError : nothing is there, a file is not readable as Parquet, or not the one of the manifest.
+    DataFileError : nothing is there, a file is not readable, or not the one of the manifest.
     SchemaError : a rule is broken; the message names the file.
     """
     if isinstance(path, str | Path):
@@ -127,6 +129,48 @@ def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterab
     if names:
         return [pick(name, held, f"{column} of this table") for name in names]
     return list(dict.fromkeys([*(name for name in order if name in held), *held]))
+
+
+def require(
+    frame: pd.DataFrame,
+    *,
+    configurations: int = 1,
+    levels: Mapping[str, int | Sequence[str]] | None = None,
+    columns: Sequence[str] = (),
+) -> None:
+    """Refuse responses that lack what a question needs, on any benchmark.
+
+    Parameters
+    ----------
+    frame : responses.
+    configurations : least number of configurations.
+    levels : axis → least number of its levels, or the levels that must be there.
+    columns : columns in which at least one answer must have a value.
+
+    Raises
+    ------
+    NotAskableError : what is needed, and the benchmark on which it is missing.
+    """
+    if frame.empty:
+        raise NotAskableError("No answers are left: the models share no configuration, or no items.")
+    for name, own in frame.groupby("benchmark"):
+        if (n := len(own[CONFIGURATION].drop_duplicates())) < configurations:
+            axes = ", ".join(CONFIGURATION)
+            needed = f"answers in {configurations} configurations of the harness ({axes}) or more"
+            raise NotAskableError(f"This needs {needed}; {name} has {n}.")
+        for axis, wanted in (levels or {}).items():
+            _require_levels(own[axis].astype(str).unique().tolist(), axis, wanted, str(name))
+        if empty := [column for column in columns if own[column].isna().all()]:
+            raise NotAskableError(f"This needs {empty[0]!r}; no answer to {name} has a value there.")
+
+
+def _require_levels(held: list[str], axis: str, wanted: int | Sequence[str], name: str) -> None:
+    if isinstance(wanted, int):
+        lacks, needed = len(held) < wanted, f"{wanted} levels of {axis} or more"
+    else:
+        lacks, needed = not set(wanted) <= set(held), f"{axis} {' and '.join(wanted)}"
+    if lacks:
+        raise NotAskableError(f"This needs {needed}; {name} has {', '.join(held)}.")
 
 
 def write(frame: pd.DataFrame, path: str | Path) -> None:
@@ -333,7 +377,7 @@ def _files(path: str | Path | Iterable[str | Path]) -> list[Path]:
             raise DataFileError(f"{path} holds no *.parquet file.")
         return files
     if not path.exists():
-        raise DataFileError(f"{path} does not exist: name a Parquet file of responses or a folder of them.")
+        raise DataFileError(f"{path} does not exist: name a file of responses or a folder of them.")
     return [path]
 
 
@@ -353,18 +397,11 @@ def _check_manifest(folder: Path) -> None:
 
 
 def _load(file: Path) -> pd.DataFrame:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        with pq.ParquetFile(file) as source:
-            frame = source.read().to_pandas()
-    except (pa.ArrowException, OSError) as error:
-        raise DataFileError(f"{file} is not readable as Parquet ({error}): restore it.") from error
-    try:
-        return _with_columns(frame)
+        return _with_columns(answer_files.read(file, COLUMNS))
     except SchemaError as error:
-        raise SchemaError(f"{file}: {error}") from None
+        message = str(error)
+        raise SchemaError(message if file.name in message else f"{file}: {message}") from None
 
 
 def _arrow(frame: pd.DataFrame):
@@ -623,7 +660,8 @@ def _through_rule(rates: pd.DataFrame) -> pd.DataFrame:
 def _one_benchmark(frame: pd.DataFrame) -> None:
     names = sorted(_slugs(frame["benchmark"]).unique())
     if len(names) > 1:
-        raise SchemaError(f"{len(names)} benchmarks ({', '.join(names)}) in one matrix: select one first.")
+        found = f"{len(names)} benchmarks ({', '.join(names)})"
+        raise NotAskableError(f"{found} in one matrix: select one first.")
 
 
 def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:
@@ -635,7 +673,7 @@ def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:
     if not apart:
         return SchemaError(f"Repeated rows ({where}): run `validate` on the table.")
     advice = f"add {', '.join(apart)} to `respondent`, or keep one answer of each"
-    return SchemaError(f"Several answers of one respondent to one item ({where}): {advice}.")
+    return NotAskableError(f"Several answers of one respondent to one item ({where}): {advice}.")
 
 
 def chance_levels(frame: pd.DataFrame) -> dict[str, float]:

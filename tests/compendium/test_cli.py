@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchtrust import cli
-from benchtrust.compendium import book, checks, sabotage
+from benchtrust.compendium import batch, book, checks, runner, sabotage
 
 
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
@@ -54,11 +54,32 @@ def test_mistakes_are_one_message_and_code_2(
 def test_parameters_are_shown(
     executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for arguments in (("parameters", "other"), ("run", "other", "--help-parameters")):
+    for arguments in (("parameters", "other"), ("run", "other", "--help")):
         assert call(monkeypatch, *arguments) == 0
         text = capsys.readouterr().out
         for part in ("level", "float", "0.5", "height", "benchtrust run part/other -p level=0.5"):
             assert part in text
+
+
+def test_help_of_run_teaches_and_lists_the_notebooks(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "run", "--help") == 0
+    text = capsys.readouterr().out
+    for part in ("Usage", "--profile", "responses_path=own.csv", "part/other", "Other"):
+        assert part in text
+    assert call(monkeypatch, "run", "--help", "othr") == 2
+    assert "Did you mean part/other" in capsys.readouterr().err
+
+
+def test_where_nothing_is_recorded_it_is_said_where_something_is(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments in (("why", "best"), ("check", "best"), ("check", "--all")):
+        assert call(monkeypatch, *arguments, "--profile", "smoke") == 2
+        said = capsys.readouterr().err
+        assert "run --all --profile smoke" in said
+        assert "by --profile: paper" in said
 
 
 @pytest.mark.parametrize("name", ["other", "part/other", "notebooks/part/other.ipynb"])
@@ -67,6 +88,41 @@ def test_a_notebook_has_several_names(
 ) -> None:
     assert call(monkeypatch, "run", name) == 0
     assert "part/other: up to date" in capsys.readouterr().out
+
+
+def test_the_summary_of_all_notebooks_ends_with_what_failed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcomes = [
+        runner.Outcome("part/source", "executed", 61.24),
+        runner.Outcome(
+            "part/other", "failed", 2.0, "part/other failed at cell 4 of 5:\n\n    1 / 0\n\nZeroDivisionError"
+        ),
+        runner.Outcome("part/reader", "blocked", message="part/reader reads the results of part/other."),
+        runner.Outcome("part/more", "executed", 1.0),
+    ]
+    monkeypatch.setattr(batch, "run_all", lambda *_, report, **__: [report(o) or o for o in outcomes])
+    assert call(monkeypatch, "run", "--all", "--profile", "smoke") == 1
+    told = capsys.readouterr()
+    assert [line.split() for line in told.out.splitlines() if "part/source" in line] == [
+        ["part/source", "executed", "61.2"]
+    ]
+    assert "2 executed, 1 failed, 1 blocked" in told.out
+    assert "part/source: executed (61.2 s)" in told.err
+    assert told.err.rstrip().endswith("part/reader reads the results of part/other.")
+    assert "    1 / 0\n\nZeroDivisionError" in told.err
+    assert "\x1b" not in told.out + told.err
+
+
+def test_what_own_data_could_not_be_asked_is_said(
+    executed_project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = runner.Outcome(
+        "part/other", "executed", 1.0, left_out=("This needs two models. Left out: First.",)
+    )
+    monkeypatch.setattr(runner, "run", lambda *_, **__: outcome)
+    assert call(monkeypatch, "run", "other", "-p", "level=0.7") == 0
+    assert "Not asked of these data: This needs two models. Left out: First." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("outcome", ["same bytes", "same numbers", "DIFFERENT", "cannot check"])

@@ -19,6 +19,13 @@ rates: list[float] = [0.5, 1]
 """
 
 
+def test_help_may_stand_at_any_line_of_a_declaration() -> None:
+    found = declared('models: list[str] = [  # whom to compare\n    "a",\n    "b",\n]\nn: int = 1')
+    assert found["models"].help == "whom to compare"
+    assert found["models"].shown == "a, b"
+    assert found["n"].help == ""
+
+
 def test_declarations_keep_type_default_and_help() -> None:
     found = declared(SOURCE)
     assert list(found) == ["n_boot", "alpha", "model", "paired", "sizes", "names", "rates"]

@@ -15,7 +15,7 @@ import pytest
 from benchtrust import plots
 from benchtrust.compendium import Recorder, ledger
 from benchtrust.compendium.ledger import LedgerError
-from benchtrust.errors import ParameterError, UnknownNameError
+from benchtrust.errors import NotAskableError, ParameterError, UnknownNameError
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -230,3 +230,97 @@ def test_without_a_runner_results_go_to_manual(small_project: Path) -> None:
     for _ in range(2):
         Recorder("part/other", {"level": 0.5}).number("x", 1)
     assert "x" in ledger.read(small_project / "build/manual/results/part/other").artefacts
+
+
+# ---------------------------------------------------------------- own data in place of ours
+
+OWN = """models: list[str] = ["a", "b"]
+closely: str = "a"
+example: list[str] = ["a", "0"]
+responses_path: str = "data/scores.csv"
+side_path: str = "data/side.csv"
+matrices: list[str] = ["harmbench", "data/scores.csv"]"""
+
+
+@pytest.fixture
+def by_hand(small_project: Path, notebook_maker, monkeypatch: pytest.MonkeyPatch):
+    """Make a recorder of a notebook with parameters that name ours; keywords are values given by hand."""
+    notebook_maker(small_project / "notebooks/part/other.ipynb", ["x = 1"], OWN)
+    (small_project / "data/side.csv").write_text("a\n")
+
+    def make(profile: str = "manual", **values: object) -> Recorder:
+        monkeypatch.setenv("BENCHTRUST_PROFILE", profile)
+        namespace = {"models": ["a", "b"], "closely": "a", "example": ["a", "0"]}
+        namespace |= {
+            "responses_path": "data/scores.csv",
+            "side_path": "data/side.csv",
+            "matrices": ["harmbench", "data/scores.csv"],
+        }
+        return Recorder("part/other", namespace | values)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("held", "models", "closely"),
+    [
+        (["c", "b", "a", "b"], ["a", "b"], ["a"]),
+        (["c", "b"], ["b"], ["c", "b"]),
+        (["x", "y"], ["x", "y"], ["x", "y"]),
+    ],
+)
+def test_a_default_that_names_ours_means_what_an_own_table_holds(by_hand, held, models, closely) -> None:
+    record = by_hand()
+    assert record.named("models", held) == models
+    assert record.named("closely", held) == closely
+
+
+def test_a_name_that_was_given_or_belongs_to_a_profile_must_be_there(by_hand) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean alpha"):
+        by_hand(models=["alfa"]).named("models", ["alpha", "beta"])
+    with pytest.raises(UnknownNameError, match="'a'"):
+        by_hand("paper").named("models", ["alpha", "beta"])
+    assert by_hand(models=[]).named("models", ["alpha", "beta"]) == ["alpha", "beta"]
+
+
+def test_a_default_row_of_levels_means_the_first_of_an_own_table(by_hand) -> None:
+    held = pd.DataFrame({"benchmark": ["x", "x"], "shots": [2, 4]})
+    assert by_hand().levels("example", held) == ["x", "2"]
+    assert by_hand().levels("example", held.replace({"x": "a", 2: 0})) == ["a", "0"]
+    assert by_hand(example=["x", "4"]).levels("example", held) == ["x", "4"]
+    assert by_hand("paper").levels("example", held) == ["a", "0"]
+
+
+def test_an_input_that_belongs_to_own_data_lies_beside_them(by_hand, small_project: Path) -> None:
+    own = small_project / "own/mine.parquet"
+    ask = ("responses_path", "side", "side_path")
+    assert by_hand().beside(*ask).name == "side.csv"
+    record = by_hand(responses_path=str(own))
+    assert record.beside(*ask, optional=True) is None
+    with pytest.raises(
+        NotAskableError, match=r"This needs side beside the answers, in .*own/side/mine\.parquet"
+    ):
+        record.beside(*ask)
+    (small_project / "own/side").mkdir(parents=True)
+    (small_project / "own/side/mine.parquet").write_text("a\n")
+    assert record.beside(*ask) == small_project / "own/side/mine.parquet"
+    assert by_hand(side_path="").beside(*ask, optional=True) is None
+
+
+def test_own_files_among_public_matrices_are_registered(by_hand, results: Path, monkeypatch) -> None:
+    monkeypatch.setenv("BENCHTRUST_RESULTS", str(results))
+    record = by_hand()
+    assert record.sources(["harmbench", "data/scores.csv"]) == ["harmbench", "data/scores.csv"]
+    assert list(ledger.read(results).inputs) == ["data/scores.csv"]
+    assert by_hand().sources("harmbench", "data/scores.csv") == ["data/scores.csv"]
+
+
+def test_a_missing_path_outside_is_not_said_to_be_in_the_repository(record: Recorder) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^Input /nowhere/x\.csv is missing\.$"):
+        record.input("/nowhere/x.csv")
+    with pytest.raises(FileNotFoundError, match=r"is missing in .*If another notebook makes it"):
+        record.input("data/x.csv")
+
+
+def test_names_in_names_of_artefacts() -> None:
+    assert Recorder.kebab("My Set_v2.1") == "my-set-v2-1"

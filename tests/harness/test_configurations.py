@@ -7,7 +7,7 @@ import pytest
 
 from benchtrust import distributions, items
 from benchtrust.errors import UnknownNameError
-from benchtrust.harness import Configuration, envelope, within
+from benchtrust.harness import Configuration, envelope, tiers, within
 from benchtrust.harness.configurations import DECODINGS, SHOTS, TEMPLATES
 from benchtrust.responses import CONFIGURATION
 
@@ -115,3 +115,17 @@ def test_rows_within_another_conservative_core():
     frame = pd.DataFrame(rows, columns=["benchmark", *CONFIGURATION])
     (row,) = within(frame, "conservative", mine)[CONFIGURATION].itertuples(index=False)
     assert Configuration(*row) == mine[0]
+
+
+def test_answers_in_other_configurations_have_the_full_envelope_alone():
+    rows = [("bbq", *astuple(c)) for c in envelope("bbq")]
+    ours = pd.DataFrame(rows, columns=["benchmark", *CONFIGURATION])
+    theirs = ours.assign(benchmark="my_set")
+    renamed = ours.assign(template="p-" + ours["template"])
+    assert tiers(ours) == ["full", "core", "conservative"]
+    for frame in (theirs, renamed, pd.concat([ours, theirs])):
+        assert tiers(frame) == ["full"]
+        assert len(within(frame, "full")) == len(frame)
+    assert within(theirs, "core").empty
+    with pytest.raises(UnknownNameError, match="core"):
+        within(theirs, "cor")

@@ -56,3 +56,11 @@ def sketch(*cells: Cell, kernel: str = "python3", metadata: dict | None = None) 
 def test_each_rule(notebook: Notebook, message: str) -> None:
     found = problems(notebook)
     assert any(message in problem for problem in found) if message else found == []
+
+
+def test_parameters_may_have_more_lines_than_a_cell() -> None:
+    many = Cell("code", "\n".join(f"n{i}: int = {i}" for i in range(13)), ("parameters",))
+    page = Notebook(
+        "part/x", notebooks.folder() / "x.ipynb", (Cell("markdown", "# Title\n\n## Try it"), many), "python3"
+    )
+    assert not any("lines" in problem for problem in problems(page))

@@ -143,13 +143,18 @@ def test_a_broken_file_is_told_by_line_and_fault(text: str, message: str, tmp_pa
         ("m.csv", "i,j,k\n1,1,0\n0,1,1\n1,0,0\n", "the first column must name the models"),
         ("m.csv", "", "cannot be read"),
         ("m.xlsx", "x", "ends in '.xlsx'"),
-        ("m.parquet", "not parquet", "cannot be read"),
     ],
 )
 def test_a_broken_table_is_told(name: str, text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(SchemaError, match=message):
         matrices.load(str(tmp_path / name))
+
+
+def test_a_damaged_parquet_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "m.parquet").write_text("not parquet", encoding="utf-8")
+    with pytest.raises(DataFileError, match=r"m\.parquet is not readable"):
+        matrices.load(str(tmp_path / "m.parquet"))
 
 
 def test_a_missing_file_is_told() -> None:

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchtrust import project
 from benchtrust.errors import BenchtrustError
 
 app = typer.Typer(
@@ -24,7 +25,14 @@ BENCHMARKS = ["truthfulqa", "bbq", "toxigen", "crows_pairs", "xstest"]
 STORE = Path("build/grid/store")
 RECORD = Path("data/recorded/grid")
 
-Store = Annotated[Path, typer.Option(help="Folder of batch files.")]
+
+def _in_repository(path: Path) -> Path:
+    """A default folder lies in the repository, wherever the command is called."""
+    return project.root() / path if path in (STORE, RECORD) else path
+
+
+Store = Annotated[Path, typer.Option(help="Folder of batch files.", callback=_in_repository)]
+Record = Annotated[Path, typer.Argument(help="Folder of a committed record.", callback=_in_repository)]
 Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
 
 
@@ -191,7 +199,7 @@ def cost(store: Store = STORE) -> None:
 
 @app.command()
 def collect(
-    target: Annotated[Path, typer.Argument(help="Folder of the committed record.")] = RECORD,
+    target: Record = RECORD,
     store: Store = STORE,
     source: Source = "upstream",
 ) -> None:
@@ -204,7 +212,7 @@ def collect(
 
 @app.command()
 def restore(
-    record: Annotated[Path, typer.Argument(help="Folder of a committed record.")] = RECORD,
+    record: Record = RECORD,
     store: Store = STORE,
 ) -> None:
     """Put a record's answers back into a store, so that `run` adds items or cells and asks none again."""

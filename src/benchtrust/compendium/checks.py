@@ -19,7 +19,7 @@ from benchtrust.compendium.comparison import (
     write_page,
 )
 from benchtrust.compendium.ledger import Artefact, Ledger
-from benchtrust.compendium.published import build_folder
+from benchtrust.compendium.published import build_folder, recorded
 from benchtrust.errors import BenchtrustError
 
 CANNOT = "cannot check"
@@ -57,7 +57,7 @@ def check(name: str, profile: str = profiles.PAPER) -> Verdict:
     UnknownNameError
         No artefact of that name; the message holds the nearest ones.
     """
-    home, artefact = ledger.find(name, ledger.read_all(build_folder(profile) / "results"))
+    home, artefact = ledger.find(name, recorded(profile))
     return next(check_notebook(home, [artefact], profile))
 
 
@@ -68,9 +68,7 @@ def check_all(
 
     `say` is told how long it will take, and each notebook as it begins.
     """
-    ledgers = ledger.read_all(build_folder(profile) / "results")
-    if not ledgers:
-        raise ledger.LedgerError(f"Nothing is recorded yet: run 'benchtrust run --all --profile {profile}'.")
+    ledgers = recorded(profile)
     say(f"Runs again: {durations.estimate(list(ledgers), profile)}.")
     verdicts: list[Verdict] = []
     for number, (notebook, home) in enumerate(ledgers.items(), start=1):

@@ -13,6 +13,7 @@ from papermill.exceptions import PapermillExecutionError
 from rich.text import Text
 
 from benchtrust import project
+from benchtrust.compendium import leaving_out
 from benchtrust.compendium.notebooks import KERNEL, Notebook, NotebookError
 
 REPRODUCIBLE = {
@@ -29,6 +30,8 @@ def execute_with_papermill(
     values: Mapping[str, Any],
     environment: Mapping[str, str],
     position: int | None,
+    *,
+    own_data: bool = False,
 ) -> None:
     """Execute `source` into `output`.
 
@@ -44,6 +47,8 @@ def execute_with_papermill(
         Variables for the kernel.
     position : int or None
         Line of the progress bar (cell i of n, elapsed); None for no bar.
+    own_data : bool
+        Leave out what cannot be asked of the data (`leaving_out`); else that is a failure.
 
     Raises
     ------
@@ -59,6 +64,7 @@ def execute_with_papermill(
                 str(output),
                 parameters=dict(values),
                 kernel_name=KERNEL,
+                engine_name=leaving_out.ENGINE if own_data else None,
                 cwd=str(project.root()),
                 progress_bar=False if position is None else bar,
                 extra_arguments=["--IPKernelApp.log_level=50"],
@@ -68,6 +74,7 @@ def execute_with_papermill(
     except (RuntimeError, CellControlSignal) as error:  # the kernel died, hung or did not start
         raise _failure(source, _last_running(output), str(error)) from None
     node = nbformat.read(output, as_version=4)
+    leaving_out.page(node)
     _require_complete(source, node)
     _strip_run_metadata(node)
     nbformat.write(node, output)

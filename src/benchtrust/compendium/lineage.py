@@ -4,19 +4,19 @@ from rich.tree import Tree
 
 from benchtrust.compendium import fingerprints, ledger, notebooks, profiles
 from benchtrust.compendium.ledger import Artefact, Ledger
-from benchtrust.compendium.published import build_folder
+from benchtrust.compendium.published import recorded
 
 
 def tree(name: str, profile: str = profiles.PAPER) -> Tree:
     """Tree of an artefact's origins, with the state of each."""
-    ledgers = ledger.read_all(build_folder(profile) / "results")
+    ledgers = recorded(profile)
     home, artefact = ledger.find(name, ledgers)
     return _grow(Tree(_title(home, artefact)), home, artefact, ledgers, profile)
 
 
 def moved(name: str, profile: str = profiles.PAPER) -> list[str]:
     """What has changed since an artefact was recorded, over its whole line of origin; empty if nothing."""
-    ledgers = ledger.read_all(build_folder(profile) / "results")
+    ledgers = recorded(profile)
     home, artefact = ledger.find(name, ledgers)
     found = list(_moved(home, artefact))
     for input_name in artefact.inputs:

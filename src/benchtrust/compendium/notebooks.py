@@ -2,6 +2,8 @@
 
 import ast
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -17,6 +19,8 @@ from benchtrust.compendium.fingerprints import digest
 from benchtrust.errors import BenchtrustError, ParameterError, UnknownNameError, pick
 
 KERNEL = "python3"
+LEFT_OUT = "benchtrust_left_out"
+"""In the metadata of a cell why it was left out; in those of a page what it says of that."""
 
 
 class NotebookError(BenchtrustError):
@@ -56,6 +60,21 @@ class Notebook:
         return [cell for cell in self.cells if cell.kind == "code"]
 
     @cached_property
+    def prose(self) -> str:
+        """Its markdown."""
+        return "\n\n".join(cell.source for cell in self.cells if cell.kind == "markdown")
+
+    @property
+    def title(self) -> str:
+        """Its first heading."""
+        return next((line.lstrip("# ") for line in self.prose.splitlines() if line.startswith("# ")), self.id)
+
+    @property
+    def commands(self) -> list[str]:
+        """Commands of its boxes for a shell, such as "Try it", without their comments."""
+        return list(commands(self.prose))
+
+    @cached_property
     def parameters(self) -> dict[str, parameters.Parameter]:
         """Declared parameters by name."""
         tagged = [cell for cell in self.code if "parameters" in cell.tags]
@@ -87,6 +106,14 @@ class Notebook:
     def needs(self) -> list[str]:
         """Notebooks whose results this one reads, by its calls of ``record.result("notebook", …)``."""
         return sorted(set(_result_calls(self.syntax)))
+
+
+def commands(text: str) -> Iterator[str]:
+    """Commands of the ``bash`` blocks of a page, continued lines joined."""
+    for block in re.findall(r"^```bash\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for line in block.replace("\\\n", " ").splitlines():
+            if words := shlex.split(line, comments=True):
+                yield shlex.join(words)
 
 
 def _result_calls(tree: ast.Module) -> Iterator[str]:

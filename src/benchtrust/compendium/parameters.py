@@ -40,6 +40,13 @@ class Parameter:
     default: Any
     help: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The default as it would be given on the command line; what is empty as Python has it."""
+        if isinstance(self.default, list) and self.default:
+            return ", ".join(map(str, self.default))
+        return str(self.default) if self.default not in ("", []) else repr(self.default)
+
     @cached_property
     def example(self) -> str:
         """How the parameter is set on the command line."""
@@ -126,7 +133,9 @@ def declared(source: str, notebook: str = "notebook") -> dict[str, Parameter]:
     for statement in statements:
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
-        parameter = _declaration(statement, comments.get(statement.end_lineno or 0, ""), notebook)
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        help = next((comments[line] for line in lines if line in comments), "")
+        parameter = _declaration(statement, help, notebook)
         if parameter.name in found:
             raise ParameterError(f"{notebook}: parameter {parameter.name!r} is declared twice.")
         found[parameter.name] = parameter

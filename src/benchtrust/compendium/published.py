@@ -7,13 +7,33 @@ from pathlib import Path
 from typing import Any
 
 from benchtrust import project
-from benchtrust.compendium import fingerprints
+from benchtrust.compendium import fingerprints, ledger
+from benchtrust.compendium.ledger import Ledger, LedgerError
 from benchtrust.compendium.notebooks import Notebook
 
 
 def build_folder(profile: str) -> Path:
     """Build folder of a profile."""
     return project.root() / "build" / profile
+
+
+def recorded(profile: str) -> dict[str, Ledger]:
+    """Ledgers of a profile's notebooks by id.
+
+    Raises
+    ------
+    LedgerError
+        There is none; the message says how to get them, and which profiles have some.
+    """
+    found = ledger.read_all(build_folder(profile) / "results")
+    if not found:
+        others = {path.parent.name for path in (project.root() / "build").glob("*/results")} - {profile}
+        named = f" Or name one that has results by --profile: {', '.join(sorted(others))}." if others else ""
+        raise LedgerError(
+            f"Nothing is recorded in the profile {profile} yet: "
+            f"run 'benchtrust run --all --profile {profile}'.{named}"
+        )
+    return found
 
 
 @dataclass(frozen=True)

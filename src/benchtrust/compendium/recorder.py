@@ -5,7 +5,7 @@ import numbers
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from benchtrust.compendium import fingerprints, kept, notebooks, svg
 from benchtrust.compendium.ledger import FILE, RTOL, Artefact, Kind, Ledger, LedgerError
 from benchtrust.compendium.parameters import conform
 from benchtrust.compendium.profiles import MANUAL, PAPER
+from benchtrust.errors import DataFileError, NotAskableError, pick
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,7 @@ class Recorder:
         values = {name: namespace[name] for name in source.parameters if name in namespace}
         commit, dirty = fingerprints.commit()
         self._profile = os.environ.get(PROFILE, MANUAL)
+        self._defaults = {name: parameter.default for name, parameter in source.parameters.items()}
         self._folder = _results_folder(source.id)
         self._ledger = Ledger(
             notebook=source.id,
@@ -81,15 +83,106 @@ class Recorder:
         """
         full = project.root() / path
         if not full.exists() and not optional:
-            raise FileNotFoundError(
-                f"Input {path} is missing in {project.root()}. If another notebook makes it, run that first."
-            )
+            elsewhere = "" if Path(path).is_absolute() else f" in {project.root()}"
+            made = " If another notebook makes it, run that first." if elsewhere else ""
+            raise FileNotFoundError(f"Input {path} is missing{elsewhere}.{made}")
         name = fingerprints.name(full)
         if Path(name).is_absolute() and self._profile != MANUAL:
             raise ValueError(f"Input {path} lies outside the repository and the cache: move it into data/.")
         self._ledger.inputs[name] = fingerprints.of_file(full)
         self._save()
         return full
+
+    def named(self, parameter: str, held: Iterable[str]) -> list[str]:
+        """Models or benchmarks that a parameter names, among those that a table holds.
+
+        A default names ours. In a run by hand on a table that lacks some of them it means the others, and
+        on a table without any all that it holds: so own data take the place of ours by their path alone.
+
+        Parameters
+        ----------
+        parameter : str
+            Its value is a name, or a list of names; an empty list means all that the table holds.
+        held : iterable of str
+            A column of the table.
+
+        Raises
+        ------
+        UnknownNameError
+            A name that was given and that the table does not hold, with the nearest ones.
+        """
+        known = list(dict.fromkeys(held))
+        value = self._ledger.parameters[parameter]
+        wanted = [value] if isinstance(value, str) else value
+        if self._profile == MANUAL and value == self._defaults[parameter]:
+            wanted = [name for name in wanted if name in known]
+        return [pick(name, known, "name of this table") for name in wanted] or known
+
+    def sources(self, listed: str | list[str], own: str = "") -> list[str]:
+        """Public matrices by their names, or files of own answers, which are registered as inputs.
+
+        Parameters
+        ----------
+        listed : str or list of str
+            Names and paths; a path has a suffix.
+        own : str
+            A file that takes the place of all of them.
+        """
+        wanted = [own] if own else [listed] if isinstance(listed, str) else listed
+        for name in wanted:
+            if Path(name).suffix:
+                self.input(name)
+        return wanted
+
+    def beside(self, of: str, folder: str, parameter: str = "", *, optional: bool = False) -> Path | None:
+        """Register an input that belongs to another one, and return its path.
+
+        Parameters
+        ----------
+        of : str
+            Parameter that holds the path of the other input.
+        folder : str
+            Where it lies beside the other: ``<parent>/<folder>/<name>``.
+        parameter : str
+            Holds another path for it. Left at its default it is ours, and does not belong to own data.
+        optional : bool
+            None is returned where own data have none, or the parameter is empty.
+
+        Raises
+        ------
+        NotAskableError
+            There is none, and it is not optional.
+        """
+        other, path = self._ledger.parameters[of], self._ledger.parameters.get(parameter, "")
+        if not parameter or (self._is_own(of) and path == self._defaults[parameter]):
+            path = str(Path(other).parent / folder / Path(other).name)
+            if not (project.root() / path).exists() and not optional:
+                raise NotAskableError(f"This needs {folder} beside the answers, in {path}; there are none.")
+        missing = not path or not (project.root() / path).exists()
+        return None if optional and missing else self.input(path)
+
+    def _is_own(self, parameter: str = "responses_path") -> bool:
+        """Whether own answers take the place of ours."""
+        return self._ledger.parameters.get(parameter) != self._defaults.get(parameter)
+
+    def levels(self, parameter: str, held: "pd.DataFrame") -> list[str]:
+        """Levels that a parameter names together, as those of a configuration: a row of `held`, as texts.
+
+        A default names a row of ours. In a run by hand on a table without it, it means the table's first.
+        """
+        rows = held.drop_duplicates().astype(str).to_numpy().tolist()
+        value = self._ledger.parameters[parameter]
+        ours = self._profile == MANUAL and value == self._defaults[parameter] and value not in rows
+        return rows[0] if ours and rows else value
+
+    def default(self, parameter: str) -> Any:
+        """What a parameter is declared to be."""
+        return self._defaults[parameter]
+
+    @staticmethod
+    def kebab(name: str) -> str:
+        """A benchmark's or model's name as part of an artefact's."""
+        return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
     def result(self, notebook: str, name: str) -> Path:
         """Register and return the data (CSV) of an artefact that another notebook has recorded.
@@ -154,12 +247,21 @@ class Recorder:
             absent = [n for n in self._public if self._ledger.inputs[n] == fingerprints.ABSENT]
             path, made_with = kept.committed(self._ledger.notebook, name, absent)
             if self._profile == MANUAL:
-                kept.require_same(made_with, self._ledger.parameters, absent)
+                self._require_same(made_with, absent)
             self._ledger.committed_with = made_with
             self.input(path.parent)
         elif name not in self._ledger.kept:
             raise LedgerError(f"Nothing is kept as {name!r}; kept: {', '.join(self._ledger.kept)}.")
         return pd.read_csv(path, keep_default_na=False, na_values=[""])
+
+    def _require_same(self, made_with: Mapping[str, Any], absent: list[str]) -> None:
+        """Refuse other parameters than the committed ones; where own answers are asked, that is left out."""
+        try:
+            kept.require_same(made_with, self._ledger.parameters, absent)
+        except DataFileError as error:
+            if self._is_own():
+                raise NotAskableError(f"This is about public answers, not your own. {error}") from None
+            raise
 
     def figure(
         self,

@@ -28,12 +28,16 @@ State = Literal["executed", "up to date", "failed", "blocked"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one notebook: its state, seconds spent, and the message of a failure."""
+    """What became of one notebook: its state, seconds spent, and the message of a failure.
+
+    `left_out` are the sentences of its page on what could not be asked of the data.
+    """
 
     notebook: str
     state: State
     seconds: float = 0.0
     message: str = ""
+    left_out: tuple[str, ...] = ()
 
 
 def run(
@@ -74,21 +78,29 @@ def run(
     source = notebooks.read(notebooks.resolve(notebook))
     lint.require_runnable(source)
     chosen = profiles.effective(source, profiles.values(profile).get(source.id, {}) | dict(values or {}))
-    if not force and up_to_date(source, chosen, profile):
-        return Outcome(source.id, "up to date")
-    started = time.perf_counter()
     places = Places(profile, source.id)
+    if not force and up_to_date(source, chosen, profile):
+        return Outcome(source.id, "up to date", left_out=_left_out(places))
+    started = time.perf_counter()
     with workspace(places.build) as folder:
         try:
             before = key(source, chosen)
             execute(source, chosen, folder, profile, position)
             _publish(before, folder, places)
         except NotebookError as error:
-            _set_aside(folder / "notebook.ipynb", places, str(error))
-            raise
+            message = f"{error}\n\nAs far as it ran: {places.failed}"
+            _set_aside(folder / "notebook.ipynb", places, message)
+            raise NotebookError(message) from None
     seconds = time.perf_counter() - started
     durations.note(source.id, profile, seconds)
-    return Outcome(source.id, "executed", seconds)
+    return Outcome(source.id, "executed", seconds, left_out=_left_out(places))
+
+
+def _left_out(places: Places) -> tuple[str, ...]:
+    """What a run by hand left out, as its page says it."""
+    if places.profile != profiles.MANUAL:
+        return ()
+    return tuple(notebooks.read_file(places.executed, places.notebook).metadata.get(notebooks.LEFT_OUT, ()))
 
 
 def fresh(notebook: str, profile: str) -> bool:
@@ -119,7 +131,10 @@ def execute(
         "BENCHTRUST_RESULTS": str(results),
         "BENCHTRUST_PROFILE": profile,
     }
-    execute_with_papermill(source, folder / "notebook.ipynb", changed, environment, position)
+    own_data = profile == profiles.MANUAL
+    execute_with_papermill(
+        source, folder / "notebook.ipynb", changed, environment, position, own_data=own_data
+    )
 
 
 def _publish(made_from: dict[str, Any], folder: Path, places: Places) -> None:

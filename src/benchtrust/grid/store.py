@@ -209,7 +209,10 @@ def answer_files(store: Path) -> list[Path]:
     """
     if files := sorted(store.glob(ANSWERS)):
         return files
-    raise DataFileError(f"{store} holds no answers. Give the folder of a recording (--store).")
+    raise DataFileError(
+        f"{store} holds no answers. Give the folder of a recording (--store), or put the committed answers "
+        "there: benchtrust grid restore."
+    )
 
 
 def cost(store: Path) -> pd.DataFrame:

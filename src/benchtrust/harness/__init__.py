@@ -2,7 +2,7 @@
 
 from benchtrust.harness.card import card
 from benchtrust.harness.cells import cell_id, definition, sample_seed
-from benchtrust.harness.configurations import Configuration, envelope, within
+from benchtrust.harness.configurations import Configuration, envelope, tiers, within
 from benchtrust.harness.extraction import Extraction, extract
 from benchtrust.harness.prompts import Rendered, candidates, render, template
 from benchtrust.harness.refusal import classify
@@ -25,5 +25,6 @@ __all__ = [
     "render",
     "sample_seed",
     "template",
+    "tiers",
     "within",
 ]

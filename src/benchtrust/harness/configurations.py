@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from benchtrust.errors import pick
+from benchtrust.items import BENCHMARKS, CHOICE_SETS
 from benchtrust.items import benchmark as find_benchmark
 from benchtrust.responses import CONFIGURATION
 
@@ -81,14 +82,34 @@ def within(
 ) -> pd.DataFrame:
     """Rows of a table (responses or cells) whose configuration lies in the envelope of their benchmark.
 
+    On a benchmark without any of our configurations the full envelope is all that the table holds, and the
+    others are empty.
+
     Parameters
     ----------
     tier, conservative : as in `envelope`.
     """
-    members = {
+    tier = pick(tier, TIERS, "envelope")
+    members = _members(frame, tier, conservative)
+    keys = list(frame[["benchmark", *CONFIGURATION]].itertuples(index=False, name=None))
+    known = members | _members(frame, "full")
+    ours = {key[0] for key in keys if key in known}
+    return frame[[key in members if key[0] in ours else tier == "full" for key in keys]]
+
+
+def tiers(frame: pd.DataFrame) -> list[str]:
+    """Envelopes that a table (responses or cells) can be looked at in: the full one, and each in which every
+    benchmark has rows."""
+    wanted = set(frame["benchmark"])
+    return [tier for tier in TIERS if tier == "full" or set(within(frame, tier)["benchmark"]) == wanted]
+
+
+def _members(
+    frame: pd.DataFrame, tier: str, conservative: tuple[Configuration, ...] | None = None
+) -> set[tuple[str | int, ...]]:
+    """Benchmark and levels of all configurations in the envelopes of those benchmarks that are ours."""
+    return {
         (name, *astuple(configuration))
-        for name in frame["benchmark"].unique()
+        for name in {*frame["benchmark"]} & {*BENCHMARKS, *CHOICE_SETS}
         for configuration in envelope(name, tier, conservative)
     }
-    keys = frame[["benchmark", *CONFIGURATION]].itertuples(index=False, name=None)
-    return frame[[key in members for key in keys]]

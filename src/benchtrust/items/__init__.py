@@ -41,6 +41,7 @@ __all__ = [
     "load",
     "permutation",
     "subset",
+    "titles",
 ]
 
 
@@ -48,6 +49,12 @@ def benchmark(name: str) -> Benchmark:
     """The benchmark or choice set of that name; an unknown one lists the nearest."""
     known = BENCHMARKS | CHOICE_SETS
     return known[pick(name, known, "benchmark")]
+
+
+def titles(names: Iterable[str]) -> dict[str, str]:
+    """Titles in print of benchmarks by their names; one that is not ours bears its name."""
+    known = BENCHMARKS | CHOICE_SETS
+    return {name: known[name].title if name in known else name for name in names}
 
 
 def load(name: str, source: str = "upstream", **options: str) -> list[Item]:

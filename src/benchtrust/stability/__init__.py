@@ -54,6 +54,7 @@ from benchtrust.stability.summary import (
     reversed_by_level,
     score_spans,
     widest_reversals,
+    without_sampling,
 )
 from benchtrust.stability.variance import (
     IMPLEMENTATION,
@@ -137,4 +138,5 @@ __all__ = [
     "variant_intervals",
     "verdicts",
     "widest_reversals",
+    "without_sampling",
 ]

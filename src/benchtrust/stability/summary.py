@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from benchtrust.errors import SchemaError, pick
+from benchtrust.errors import NotAskableError, SchemaError, pick
 from benchtrust.responses import CONFIGURATION, cell_means, score_matrix
 from benchtrust.stability.flips import TIE, flip_rates, reversal
 
@@ -42,11 +42,11 @@ def choose(frame: pd.DataFrame, models: Sequence[str]) -> list[str]:
     Raises
     ------
     UnknownNameError : a model that the table does not hold, with the nearest names.
-    SchemaError : fewer than two.
+    NotAskableError : fewer than two.
     """
     chosen = [pick(name, frame["model"].unique(), "model of this table") for name in models]
     if len(set(chosen)) < 2:
-        raise SchemaError(f"A comparison needs two models; found {', '.join(chosen) or 'none'}.")
+        raise NotAskableError(f"A comparison needs two models; found {', '.join(chosen) or 'none'}.")
     return chosen
 
 
@@ -113,6 +113,12 @@ def one_configuration(frame: pd.DataFrame, where: Sequence[str | int]) -> pd.Dat
     if own.empty:
         raise SchemaError(f"No responses in {', '.join(map(str, where))}: log-prob cells have decoding none.")
     return own
+
+
+def without_sampling(cells: pd.DataFrame) -> pd.DataFrame:
+    """Cells whose answers are not drawn by lot (greedy, log-prob); all, where the table names neither."""
+    kept = cells["decoding"].isin(["greedy", "none"])
+    return cells[kept] if kept.any() else cells
 
 
 def score_spans(frame: pd.DataFrame) -> pd.DataFrame:
