@@ -1,4 +1,4 @@
-"""Figures that a reader can play with: recorded numbers in the page, drawn by the scripts in ``book/_static/explorers/``.
+"""Figures that a reader can play with: recorded numbers in a page, drawn by ``book/_static/explorers/*.js``.
 
 A page that was opened from a disk may fetch nothing, so the numbers stand in it. Without scripts the recorded
 picture is shown.
