@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
-from benchtrust import harness, irt, responses, stability
+from benchtrust import irt, responses, stability
 from benchtrust.harmony import harmony
+from benchtrust.harness.configurations import TIERS
 
 pytestmark = pytest.mark.book
 
@@ -302,7 +303,7 @@ def test_each_envelope_of_each_benchmark_has_the_packages_flip_rates(cells: Page
     benchmark, tier = cells.get_by_label("benchmark"), cells.get_by_label("start from")
     assert benchmark.locator("option").count() == len({row["benchmark"] for row in recorded(CELLS)})
     for name in benchmark.locator("option").all_inner_texts():
-        for size in harness.TIERS:
+        for size in TIERS:
             benchmark.select_option(name)
             tier.select_option(size)
             inside = [
@@ -319,7 +320,7 @@ def test_each_envelope_of_each_benchmark_has_the_packages_flip_rates(cells: Page
 
 def within(size: str) -> tuple[str, ...]:
     """Tiers that lie in a tier, itself among them."""
-    return harness.TIERS[harness.TIERS.index(size) :]
+    return TIERS[TIERS.index(size) :]
 
 
 def test_the_keyboard_takes_levels_out_and_the_ranking_follows(cells: Page) -> None:
