@@ -40,6 +40,7 @@
     withoutHeads: [...document.querySelectorAll("main article table")].filter((table) => visible(table) && !table.querySelector("th")).map((table) => table.outerHTML.slice(0, 120)),
     silentDrawings: [...document.querySelectorAll("main article svg[role=img]")].filter((e) => visible(e) && !e.ariaLabel).length,
     badMaths: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].map((e) => e.textContent),
+    wideMaths: [...document.querySelectorAll("main div.math")].filter((e) => visible(e) && e.querySelector("mjx-container svg")?.getBoundingClientRect().width > e.clientWidth + 1).map((e) => `${e.id} ${e.textContent.trim().slice(0, 60)}`),
     rawMaths: [...document.querySelectorAll("main .math")].filter((e) => !e.querySelector("mjx-container")).length,
     duplicateIds: [...document.querySelectorAll("main article [id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i),
   };

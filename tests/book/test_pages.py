@@ -69,7 +69,7 @@ def check_scheme(visit: Visit, scheme: str) -> None:
     found = visit.page.evaluate(JUDGE)
     assert visit.problems == []
     kinds = ("withoutAlt", "lowContrast", "unlabelled", "unnamed", "withoutHeads", "silentDrawings")
-    kinds += ("badMaths", "rawMaths", "duplicateIds")
+    kinds += ("badMaths", "wideMaths", "rawMaths", "duplicateIds")
     assert {kind: found[kind] for kind in kinds if found[kind]} == {}
     assert found["texts"] > 10
     assert found["document"] == {"lang": "en", "title": True, "mains": 1, "zoom": True}
