@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help book test bench lint lock clean distclean
+.PHONY: help book pdf test bench lint lock clean distclean
 
 help:  ## show the targets
 	@echo "usage: make TARGET [PYTHON=python3.13] [PROFILE=paper]"
@@ -16,6 +16,9 @@ help:  ## show the targets
 
 book: $(STAMP)  ## run what has changed, build the book, print the path to open
 	@$(BIN)/benchtrust book --profile $(PROFILE)
+
+pdf: $(STAMP)  ## the same, and the book as one PDF, linked from its first page (needs Chromium)
+	@$(BIN)/benchtrust book --profile $(PROFILE) --pdf
 
 test: $(STAMP)  ## run the test suite (page tests need a built smoke book and Chromium)
 	@$(BIN)/python -m pytest $(PYTEST)

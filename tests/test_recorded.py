@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[1] / "data" / "recorded"
 GRID = ROOT / "grid"
 INSTRUCT = ["SmolLM2-135M-Instruct", "Qwen2.5-Coder-0.5B-Instruct", "Qwen2.5-Coder-1.5B-Instruct"]
 BASE = "gemma-3-270m"
+FOLDERS = ["grid", "practice", "precision", "random", "self_test", "uniformity"]
 FEWEST = 30
 """Items that every cell was asked at least."""
 
@@ -70,7 +71,7 @@ def test_models_share_at_least_the_promised_items(grid: pd.DataFrame) -> None:
     assert set(shared.index) == set(items.BENCHMARKS)
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random", "uniformity"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_answer_distributions_belong_to_the_cells_of_the_named_configuration(folder: str) -> None:
     table, frame = distributions.read(ROOT / "distributions" / folder), responses.read(ROOT / folder)
     named = frame[
@@ -88,7 +89,7 @@ def test_the_record_is_small_enough_for_a_repository() -> None:
     assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 30e6
 
 
-@pytest.mark.parametrize("folder", ["grid", "practice", "precision", "random", "uniformity"])
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_the_manifest_says_what_the_files_hold(folder: str) -> None:
     table = responses.read(ROOT / folder)
     manifest = json.loads((ROOT / folder / "manifest.json").read_text())
@@ -126,8 +127,9 @@ def test_items_are_the_pinned_ones_and_their_texts_are_not_in_the_record(
     assert leaks(own["completion"], loaded) == []
 
 
-def test_practice_answers_are_decided_by_the_present_rules() -> None:
-    table = responses.read(ROOT / "practice")
+@pytest.mark.parametrize("folder", ["practice", "self_test"])
+def test_practice_answers_are_decided_by_the_present_rules(folder: str) -> None:
+    table = responses.read(ROOT / folder)
     for benchmark, own in table.groupby("benchmark"):
         pd.testing.assert_frame_equal(rescore(own, items.load(benchmark, "practice")), own)
 

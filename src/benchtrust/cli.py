@@ -215,6 +215,10 @@ def book(
         bool,
         typer.Option("--with-solutions/--without-solutions", help="Whether exercises have their solutions."),
     ] = True,
+    pdf: Annotated[
+        bool,
+        typer.Option("--pdf", help="Print it as one PDF too, linked from the first page; needs Chromium."),
+    ] = False,
 ) -> None:
     """Run what has changed, build the book, print the path of its first page.
 
@@ -224,6 +228,10 @@ def book(
 
     _run_all(profile, jobs, force=False)
     page = build(profile, force=force, solutions=solutions)
+    if pdf:
+        from benchtrust.compendium.pdf import write
+
+        out.print(f"Printed {write(page.parent)}", highlight=False, soft_wrap=True)
     out.print(f"Open file://{page}", highlight=False, soft_wrap=True)
 
 

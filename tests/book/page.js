@@ -30,12 +30,17 @@
   const texts = [...document.querySelectorAll("main *, .bd-sidebar *")].filter((e) => hasText(e) && !e.closest("svg, mjx-container, script, style, dialog, .headerlink, .copybtn") && visible(e));
   return {
     texts: texts.length,
+    document: { lang: document.documentElement.lang, title: document.title.length > 0, mains: document.querySelectorAll("main").length, zoom: !/user-scalable=no|maximum-scale/.test(document.querySelector("meta[name=viewport]")?.content ?? "no viewport, user-scalable=no") },
     headings: [...document.querySelectorAll("main article :is(h1,h2,h3,h4,h5,h6)")].filter(visible).map((h) => [Number(h.tagName[1]), h.textContent.trim()]),
     withoutAlt: [...document.images].filter((image) => !image.alt?.trim() && image.getAttribute("role") !== "presentation").map((image) => image.src),
     lowContrast: texts.map((e) => [contrast(e), e]).filter(([ratio]) => ratio < 4.5).map(([ratio, e]) => `${ratio.toFixed(2)} <${e.tagName.toLowerCase()} class="${e.className}"> ${e.textContent.trim().slice(0, 40)}`),
     figures: [...document.querySelectorAll("figure.recorded-figure:not(.is-playable)")].map((figure) => [...figure.querySelectorAll("img")].filter(visible).map((image) => ({ source: image.src, width: image.naturalWidth }))),
     unlabelled: [...document.querySelectorAll("a[href], button")].filter((e) => visible(e) && !(e.textContent.trim() || e.ariaLabel || e.title || e.querySelector("img[alt]"))).map((e) => e.outerHTML.slice(0, 120)),
+    unnamed: [...document.querySelectorAll("main :is(input, select, textarea)")].filter((e) => visible(e) && !(e.labels?.length || e.ariaLabel || e.title)).map((e) => e.outerHTML.slice(0, 120)),
+    withoutHeads: [...document.querySelectorAll("main article table")].filter((table) => visible(table) && !table.querySelector("th")).map((table) => table.outerHTML.slice(0, 120)),
+    silentDrawings: [...document.querySelectorAll("main article svg[role=img]")].filter((e) => visible(e) && !e.ariaLabel).length,
     badMaths: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].map((e) => e.textContent),
+    wideMaths: [...document.querySelectorAll("main div.math")].filter((e) => visible(e) && e.querySelector("mjx-container svg")?.getBoundingClientRect().width > e.clientWidth + 1).map((e) => `${e.id} ${e.textContent.trim().slice(0, 60)}`),
     rawMaths: [...document.querySelectorAll("main .math")].filter((e) => !e.querySelector("mjx-container")).length,
     duplicateIds: [...document.querySelectorAll("main article [id]")].map((e) => e.id).filter((id, i, all) => all.indexOf(id) !== i),
   };

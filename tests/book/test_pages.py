@@ -1,6 +1,7 @@
 """Every page of the book as a reader meets it: self-contained, readable in both schemes, whole on a phone."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -99,9 +100,11 @@ def check_scheme(visit: Visit, scheme: str) -> None:
     visit.page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
     found = visit.page.evaluate(JUDGE)
     assert visit.problems == []
-    kinds = ("withoutAlt", "lowContrast", "unlabelled", "badMaths", "rawMaths", "duplicateIds")
+    kinds = ("withoutAlt", "lowContrast", "unlabelled", "unnamed", "withoutHeads", "silentDrawings")
+    kinds += ("badMaths", "wideMaths", "rawMaths", "duplicateIds")
     assert {kind: found[kind] for kind in kinds if found[kind]} == {}
     assert found["texts"] > 10
+    assert found["document"] == {"lang": "en", "title": True, "mains": 1, "zoom": True}
     levels = [level for level, _ in found["headings"]]
     assert levels[0] == 1, found["headings"]
     assert levels.count(1) == 1, found["headings"]
@@ -154,6 +157,38 @@ def check_download(page: Page, panel: Locator) -> None:
         link.click()
     content = Path(download.value.path()).read_bytes()
     assert hashlib.sha256(content).hexdigest()[:16] in panel.inner_text()
+
+
+FOCUS = """() => {
+  const e = document.activeElement, style = getComputedStyle(e);
+  const of = ["outlineStyle", "outlineWidth", "boxShadow", "backgroundColor", "textDecorationLine"];
+  const look = (s) => of.map((name) => s[name]).join();
+  const focused = look(style);
+  e.blur();
+  const blurred = look(getComputedStyle(e));
+  e.focus({ focusVisible: true, preventScroll: true });
+  return [e.tagName, e.outerHTML.slice(0, 120), focused !== blurred];
+}"""
+
+
+@pytest.mark.parametrize("name", ["index", "claims", "stability/envelope", "efficiency/self_test"])
+def test_what_the_keyboard_reaches_shows_that_it_has_the_focus(visit: Visit, name: str) -> None:
+    visit.open(f"{name}.html")
+    visit.page.evaluate("document.querySelector('main article').setAttribute('tabindex', '-1')")
+    visit.page.evaluate("document.querySelector('main article').focus()")
+    reached = []
+    for _ in range(15):
+        visit.page.keyboard.press("Tab")
+        reached.append(visit.page.evaluate(FOCUS))
+    assert len({text for _, text, _ in reached}) > 10
+    assert [text for tag, text, seen in reached if not seen and tag != "BODY"] == []
+
+
+def test_each_page_of_prose_opens_with_two_sentences() -> None:
+    for path in sorted((Path(__file__).parents[2] / "book").glob("*.md")):
+        opening = path.read_text(encoding="utf-8").split("\n\n")[1]
+        assert not opening.startswith(("#", "`", "|", ":")), path.name
+        assert len(re.findall(r"[.?!](?=\s|$)", opening)) >= 2, f"{path.name}: {opening}"
 
 
 def test_search_finds_a_word(visit: Visit) -> None:

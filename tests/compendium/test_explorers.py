@@ -15,7 +15,7 @@ from benchtrust import plots
 from benchtrust.compendium import Recorder
 from benchtrust.compendium.explorers import KINDS, container
 
-SCRIPT = Path(__file__).parents[2] / "book/_static/explorers.js"
+STATIC = Path(__file__).parents[2] / "book/_static"
 DATA = pd.DataFrame({"item": ["one </script>", "two"], "theta": [0.25, None], "n": [1, 2]})
 COLUMNS = {"item": ["one </script>", "two"], "theta": [0.25, None], "n": [1, 2]}
 PAGE = (
@@ -78,9 +78,10 @@ def test_numbers_that_json_lacks_are_null_and_no_text_ends_the_script() -> None:
     assert "NaN" not in html
 
 
-def test_the_script_knows_exactly_these_explorers() -> None:
-    script = SCRIPT.read_text(encoding="utf-8")
-    (known,) = re.findall(r"^const EXPLORERS = \{ (.*) \};$", script, re.MULTILINE)
+def test_the_scripts_know_exactly_these_explorers() -> None:
+    script = (STATIC / "explorers.js").read_text(encoding="utf-8")
+    (known,) = re.findall(r"^const EXPLORERS = \(\) => \(\{ (.*) \}\);$", script, re.MULTILINE)
     assert sorted(known.split(", ")) == sorted(KINDS)
+    assert sorted(path.stem for path in (STATIC / "explorers").iterdir()) == sorted(KINDS)
     for name in KINDS:
-        assert f"function {name}(box, data)" in script
+        assert f"function {name}(box, data)" in (STATIC / f"explorers/{name}.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Figures that a reader can play with: recorded numbers in the page, drawn by ``book/_static/explorers.js``.
+"""Figures that a reader can play with: recorded numbers in a page, drawn by ``book/_static/explorers/*.js``.
 
 A page that was opened from a disk may fetch nothing, so the numbers stand in it. Without scripts the recorded
 picture is shown.
@@ -11,7 +11,7 @@ from docutils import nodes
 
 from benchtrust.errors import pick
 
-KINDS = ("icc", "harmony")
+KINDS = ("icc", "harmony", "envelope", "selftest")
 """Explorers that the script knows."""
 
 
