@@ -6,7 +6,7 @@ from graphlib import CycleError
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchtrust.compendium import architecture
@@ -51,6 +51,7 @@ def test_imports_are_those_of_the_sources(found):
     assert {*PARTS} <= found["notebooks"].imports
 
 
+@settings(deadline=None, max_examples=40)
 @given(graphs)
 def test_arrows_are_the_fewest_that_imply_all_imports(rooms):
     arrows = architecture.arrows(rooms)
@@ -61,6 +62,7 @@ def test_arrows_are_the_fewest_that_imply_all_imports(rooms):
             assert arrow[1] not in reachable([other for other in arrows if other != arrow], name)
 
 
+@settings(deadline=None, max_examples=40)
 @given(graphs)
 def test_a_room_stands_above_all_that_it_imports(rooms):
     height = architecture.levels(rooms)

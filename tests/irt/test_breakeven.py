@@ -49,6 +49,7 @@ def test_a_worked_example():
     assert table["n_star"].tolist() == [8, 27]
 
 
+@settings(deadline=None)
 @given(designs, st.sampled_from([2.0, 4.0]))
 def test_the_currency_does_not_matter(design, rate):
     other = design | {name: design[name] * rate for name in ("answer_cost", "fixed_cost")}
