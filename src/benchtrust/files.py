@@ -1,10 +1,13 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what they hold, by hash."""
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
+
+from benchtrust.errors import DataFileError
 
 
 @contextmanager
@@ -19,3 +22,24 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(scratch, path)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, read piece by piece."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def require_recorded(path: Path, expected: str) -> None:
+    """Refuse a file of the repository that is not the one its manifest lists.
+
+    Raises
+    ------
+    DataFileError : missing or altered: both hashes, and how to restore it.
+    """
+    found = sha256(path) if path.is_file() else "missing"
+    if found != expected:
+        raise DataFileError(
+            f"{path} is not the recorded file: sha256 {found}, expected {expected}. Restore it with "
+            f"'git checkout -- {path}', or, if it was meant to change, record it again."
+        )

@@ -4,7 +4,6 @@
 `score_matrix`, `response_matrix` and `option_probabilities` are the only ways from it into a metric.
 """
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -16,7 +15,7 @@ import pandas as pd
 
 from benchtrust import answer_files
 from benchtrust.errors import DataFileError, NotAskableError, SchemaError, fold, pick
-from benchtrust.files import replacing
+from benchtrust.files import replacing, require_recorded
 
 COLUMNS = {
     "benchmark": "text",
@@ -364,6 +363,18 @@ def option_probabilities(frame: pd.DataFrame, norm: str = "sum", letters: bool =
     return tidy.reset_index(drop=True)
 
 
+def chance_levels(frame: pd.DataFrame) -> dict[str, float]:
+    """Score of a respondent who chooses among the options by lot, by benchmark.
+
+    The mean over items of 1 over the number of options, read from rows with log-probabilities; benchmarks
+    without such rows are left out. Under CrowS-Pairs' rule it is the score of a share of one half: 1.
+    """
+    known = frame.loc[frame["option_logprobs"].notna(), ["benchmark", "item_id", "option_logprobs"]]
+    items = known.drop_duplicates(["benchmark", "item_id"])
+    lot = (1 / items["option_logprobs"].map(len)).groupby(items["benchmark"]).mean()
+    return {name: 1.0 if CELL_RULES.get(name) == "parity" else float(share) for name, share in lot.items()}
+
+
 def _files(path: str | Path | Iterable[str | Path]) -> list[Path]:
     if not isinstance(path, str | Path):
         files = [file for entry in path for file in _files(entry)]
@@ -387,13 +398,7 @@ def _check_manifest(folder: Path) -> None:
     if not manifest.is_file():
         return
     for name, expected in json.loads(manifest.read_text(encoding="utf-8")).get("files", {}).items():
-        file = folder / name
-        found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "missing"
-        if found != expected:
-            raise DataFileError(
-                f"{file} is not the recorded file: sha256 {found}, expected {expected}. Restore it with "
-                f"'git checkout -- {file}', or, if the record was meant to change, collect it again."
-            )
+        require_recorded(folder / name, expected)
 
 
 def _load(file: Path) -> pd.DataFrame:
@@ -674,15 +679,3 @@ def _ambiguous(rows: pd.DataFrame, keys: list[str]) -> SchemaError:
         return SchemaError(f"Repeated rows ({where}): run `validate` on the table.")
     advice = f"add {', '.join(apart)} to `respondent`, or keep one answer of each"
     return NotAskableError(f"Several answers of one respondent to one item ({where}): {advice}.")
-
-
-def chance_levels(frame: pd.DataFrame) -> dict[str, float]:
-    """Score of a respondent who chooses among the options by lot, by benchmark.
-
-    The mean over items of 1 over the number of options, read from rows with log-probabilities; benchmarks
-    without such rows are left out. Under CrowS-Pairs' rule it is the score of a share of one half: 1.
-    """
-    known = frame.loc[frame["option_logprobs"].notna(), ["benchmark", "item_id", "option_logprobs"]]
-    items = known.drop_duplicates(["benchmark", "item_id"])
-    lot = (1 / items["option_logprobs"].map(len)).groupby(items["benchmark"]).mean()
-    return {name: 1.0 if CELL_RULES.get(name) == "parity" else float(share) for name, share in lot.items()}

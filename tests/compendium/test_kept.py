@@ -189,7 +189,7 @@ def test_what_is_not_committed_cannot_stand_in(committed, start, name):
 def test_an_altered_result_is_refused(committed, start):
     path = committed / "means.csv"
     path.write_text(path.read_text().replace("0.3", "0.4"))
-    with pytest.raises(DataFileError, match=r"means\.csv is not the committed file"):
+    with pytest.raises(DataFileError, match=r"means\.csv is not the recorded file"):
         run(start())
 
 

@@ -33,11 +33,9 @@ record.number("drawn", float(np.random.default_rng(seed).normal()))"""
 
 def answer(model: str, item: str, score: float) -> dict:
     """One answer in free form."""
-    return {
+    return dict.fromkeys(responses.COLUMNS) | {
         "benchmark": "toxigen",
         "item_id": item,
-        "item_hash": None,
-        "part": None,
         "model": model,
         "template": "minimal",
         "shots": 0,
@@ -48,10 +46,6 @@ def answer(model: str, item: str, score: float) -> dict:
         "outcome": "scored",
         "score": score,
         "choice": int(score),
-        "option_logprobs": None,
-        "option_tokens": None,
-        "option_bytes": None,
-        "letter_logprobs": None,
         "completion": "(A)",
         "cell_id": f"cell-{model}",
     }

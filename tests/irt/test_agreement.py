@@ -407,18 +407,12 @@ def test_split_halves_step_up_by_spearman_and_brown(bank):
 # ---------------------------------------------------------------- defaults and bad input
 
 
-def test_calibration_and_ability_are_those_of_the_package(bank, curve_of, map_by_newton, monkeypatch):
+def test_calibration_and_ability_are_those_of_the_package(bank, curve_of):
     made = bank(25, 20, 30)
-
-    def calibrate(train):
-        return replace(made, items=made.items.loc[train.columns], abilities=made.abilities.loc[train.index])
-
-    monkeypatch.setattr(irt, "calibrate", calibrate, raising=False)
-    monkeypatch.setattr(
-        irt, "ability", lambda m, i, method: map_by_newton(m, i).to_frame("theta"), raising=False
-    )
+    own = {"calibrate": irt.calibrate, "estimate": lambda m, i: irt.ability(m, i, "map")["theta"]}
     default = agreement_curve(made.matrix, ["total_fisher"], [4], 3, 5, rng(1))
-    pd.testing.assert_frame_equal(default.splits, curve_of(made, ["total_fisher"], [4], 3, 5, rng(1)).splits)
+    given_ = curve_of(made, ["total_fisher"], [4], 3, 5, rng(1), **own)
+    pd.testing.assert_frame_equal(default.splits, given_.splits)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_no_prediction_sees_the_answer_that_is_set_against_it(bank, map_by_newto
         assert same.sum() == 10
 
 
-def test_predictions_are_chances_at_the_ability_of_the_other_folds(bank, map_by_newton, monkeypatch):
+def test_predictions_are_chances_at_the_ability_of_the_other_folds(bank, map_by_newton):
     made = bank(11, 6, 30)
     sample = select_items(made.matrix, 15, "random", rng=rng(4))
     abilities = []
@@ -156,9 +156,6 @@ def test_predictions_are_chances_at_the_ability_of_the_other_folds(bank, map_by_
     expected = irt.probability(0.5, made.items["a"], made.items["b"])
     assert found.to_numpy() == pytest.approx(np.tile(expected, (6, 1)))
     assert sum(map(len, abilities)) == 2 * 15
-    monkeypatch.setattr(
-        irt, "ability", lambda m, i, method: map_by_newton(m, i).to_frame("theta"), raising=False
-    )
     default = cross_fitted(made.matrix, sample, made.items, 3, rng(5))
     ours = cross_fitted(made.matrix, sample, made.items, 3, rng(5), map_by_newton)
     pd.testing.assert_frame_equal(default, ours)

@@ -13,7 +13,7 @@ import yaml
 from rich.text import Text
 
 from benchtrust import project
-from benchtrust.compendium import audit, fingerprints, ledger, notebooks, profiles, verdicts
+from benchtrust.compendium import architecture, audit, fingerprints, ledger, notebooks, profiles, verdicts
 from benchtrust.compendium.claim_file import FILE as CLAIMS
 from benchtrust.compendium.published import Places, build_folder
 from benchtrust.compendium.runner import fresh
@@ -92,7 +92,7 @@ def stage(profile: str, stale: frozenset[str] | None = None) -> dict[str, str]:
 
 
 def _wanted(profile: str, stale: frozenset[str] | None) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the book's source: prose, executed notebooks, results, lists for the audit."""
+    """Names and contents of the book's source: prose, notebooks, results, lists for the audit, the rooms."""
     prose = project.root() / "book"
     for path in prose.rglob("*"):
         name = path.relative_to(prose)
@@ -106,6 +106,10 @@ def _wanted(profile: str, stale: frozenset[str] | None) -> Iterator[tuple[str, b
     yield "_results/artefacts.csv", _csv(audit.artefacts(profile, stale=stale))
     if (project.root() / CLAIMS).exists():
         yield "_results/claims.csv", _csv(verdicts.claims(profile))
+    if (prose / "architecture.md").exists():
+        found = architecture.rooms()
+        yield "_results/architecture.html", architecture.drawing(found).encode()
+        yield "_results/architecture.csv", _csv(architecture.table(found))
 
 
 def _csv(frame: pd.DataFrame) -> bytes:

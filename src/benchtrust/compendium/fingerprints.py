@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchtrust import project
+from benchtrust.files import sha256
 
 ABSENT = "absent"
 DATA = "data:"
@@ -30,10 +31,7 @@ def of_file(path: Path) -> str:
     """SHA-256 of a file, or of a folder's files with their names; `ABSENT` where there is none."""
     if path.is_dir():
         return digest(of_tree(path))
-    if not path.exists():
-        return ABSENT
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return sha256(path) if path.exists() else ABSENT
 
 
 def of_tree(folder: Path) -> dict[str, str]:
@@ -100,7 +98,7 @@ def sources(tree: ast.Module) -> dict[str, str]:
             if path not in reached:
                 reached.add(path)
                 if path.suffix == ".py":
-                    waiting += _imports_of(path.read_text(encoding="utf-8"))
+                    waiting += imports(path.read_text(encoding="utf-8"))
     return now(path.relative_to(project.root()).as_posix() for path in reached)
 
 
@@ -117,7 +115,8 @@ _real = cache(os.path.realpath)
 
 
 @cache
-def _imports_of(source: str) -> tuple[str, ...]:
+def imports(source: str) -> tuple[str, ...]:
+    """Dotted names that a module imports, wherever in it, save those for type checkers alone."""
     return tuple(_imports(ast.parse(source)))
 
 

@@ -16,6 +16,7 @@ from benchtrust.compendium.ledger import LedgerError
 from benchtrust.compendium.profiles import PAPER
 from benchtrust.compendium.published import Places
 from benchtrust.errors import DataFileError
+from benchtrust.files import require_recorded
 
 FOLDER = "data/recorded/public"
 MANIFEST = "manifest.json"
@@ -47,17 +48,12 @@ def committed(notebook: str, name: str, absent: Sequence[str]) -> tuple[Path, di
     folder = project.root() / FOLDER / notebook
     path, manifest = folder / f"{name}.csv", folder / MANIFEST
     facts = json.loads(manifest.read_text(encoding="utf-8")) if manifest.is_file() else {"files": {}}
-    expected, found = facts["files"].get(path.name), fingerprints.of_file(path)
-    if expected is None or found == fingerprints.ABSENT:
+    if path.name not in facts["files"] or not path.exists():
         raise DataFileError(
             f"{notebook} needs {_files(absent)}, and no committed result {name!r} stands in for it. "
             f"Provide it: {'; '.join(get(absent))}."
         )
-    if found != expected:
-        raise DataFileError(
-            f"{path} is not the committed file: sha256 {found}, expected {expected}. "
-            f"Restore it with 'git checkout -- {path}'."
-        )
+    require_recorded(path, facts["files"][path.name])
     return path, facts["parameters"]
 
 

@@ -19,6 +19,7 @@ import pandas as pd
 
 from benchtrust import distributions, harness, items, project, responses
 from benchtrust.errors import BenchtrustError
+from benchtrust.files import sha256
 from benchtrust.grid.store import ANSWERS, SIDE_TABLE, answer_files, cost, write_part
 from benchtrust.harness import Configuration
 from benchtrust.inference import BATCH_ROWS, entry
@@ -55,7 +56,7 @@ def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame
         parts.append(scored)
     table = pd.concat(parts, ignore_index=True)
     written = sorted(target.rglob("*.parquet"))
-    files = {p.relative_to(target).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in written}
+    files = {p.relative_to(target).as_posix(): sha256(p) for p in written}
     facts = manifest(table, store, source) | {
         "files": files,
         "distributions": _collect_profiles(store, target),
@@ -75,7 +76,7 @@ def _collect_profiles(store: Path, target: Path) -> dict:
     for (model, name), group in table.groupby(["model", "benchmark"], sort=True):
         path = folder / model / f"{name}.parquet"
         distributions.write(group, path)
-        files[path.relative_to(target.parent).as_posix()] = hashlib.sha256(path.read_bytes()).hexdigest()
+        files[path.relative_to(target.parent).as_posix()] = sha256(path)
     rest = {"mean": round(float(table["rest"].mean()), 4), "largest": round(float(table["rest"].max()), 4)}
     return {"configuration": list(distributions.CONFIGURATION), "files": files, "left_out": rest}
 

@@ -42,23 +42,22 @@ def disclosure(
         empty = dict.fromkeys(("harmony", "at_uniform", "null", "worst_cluster"))
         return {"k": 1, **constants, **empty, "reason": found.reason}
     null = harmony_null(scores, found.labels, bandwidth, n_draws, rng)
-    seen, sizes = null.observed, cluster_scores(scores, found.labels).sizes
-    low, high = np.quantile(null.partitions, [0.05, 0.95])
+    by_lot, sizes = null.against_partitions, cluster_scores(scores, found.labels).sizes
     return {
         "k": found.k,
         **constants,
-        "harmony": seen.value,
-        "at_uniform": seen.at_uniform,
+        "harmony": by_lot["value"],
+        "at_uniform": by_lot["at_uniform"],
         "null": {
-            "mean": float(null.partitions.mean()),
-            "lower": float(low),
-            "upper": float(high),
-            "p": null.p_partitions,
+            "mean": by_lot["null_mean"],
+            "lower": by_lot["null_low"],
+            "upper": by_lot["null_high"],
+            "p": by_lot["p"],
             "n_draws": n_draws,
         },
         "worst_cluster": {
-            "score": seen.worst,
-            "share": float(sizes[seen.worst_cluster] / sizes.sum()),
+            "score": null.observed.worst,
+            "share": float(sizes[null.observed.worst_cluster] / sizes.sum()),
         },
         "reason": found.reason,
     }

@@ -17,6 +17,9 @@ from benchtrust.harmony.similarity import (
     predictive_similarity,
 )
 
+AGAINST = ("value", "at_uniform", "size_free", "null_mean", "null_low", "null_high", "p")
+"""What a table says of H beside random partitions of the same sizes."""
+
 _CHUNK = 2**22
 """Numbers held at once while drawing."""
 
@@ -45,6 +48,13 @@ class HarmonyNull:
     def p_binomial(self) -> float:
         """The same against the binomial draws."""
         return _lower_tail(self.binomial, self.observed.value)
+
+    @property
+    def against_partitions(self) -> dict[str, float]:
+        """`AGAINST`: value, at_uniform and size_free of H; mean, 5 and 95 % of random partitions; p."""
+        seen, (low, high) = self.observed, np.quantile(self.partitions, [0.05, 0.95])
+        values = [seen.value, seen.at_uniform, seen.size_free, self.partitions.mean(), low, high]
+        return dict(zip(AGAINST, map(float, [*values, self.p_partitions]), strict=True))
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,7 @@ def harmony_null(
     asked = scores[~np.isnan(scores)]
     starts = np.concatenate([[0], np.cumsum(found.sizes)[:-1]])
     partitions = np.empty(n_draws)
-    for block in _blocks(n_draws, len(asked)):
+    for block in blocks(n_draws, len(asked)):
         shuffled = rng.permuted(np.tile(asked, (block.stop - block.start, 1)), axis=1)
         accuracy = np.add.reduceat(shuffled, starts, axis=1) / found.sizes
         partitions[block] = entropy(masses(accuracy, weights, bandwidth))
@@ -349,14 +359,11 @@ def sensitivity(
 def _against_partitions(
     found: Partition, scores: np.ndarray, bandwidth: float, n_draws: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    names = ["value", "at_uniform", "size_free", "null_mean", "null_low", "null_high", "p"]
+    """H by a partition beside random ones; NaN where there is no partition."""
     if found.k == 1:
-        return {"k": 1, **dict.fromkeys(names, np.nan)}
+        return {"k": 1, **dict.fromkeys(AGAINST, np.nan)}
     null = harmony_null(scores, found.labels, bandwidth, n_draws, rng)
-    low, high = np.quantile(null.partitions, [0.05, 0.95])
-    seen = null.observed
-    values = [seen.value, seen.at_uniform, seen.size_free, null.partitions.mean(), low, high]
-    return {"k": found.k, **dict(zip(names, map(float, [*values, null.p_partitions]), strict=True))}
+    return {"k": found.k, **null.against_partitions}
 
 
 def _part(similarity: Similarity, own: np.ndarray) -> Similarity:
@@ -390,6 +397,7 @@ def _lower_tail(draws: np.ndarray, observed: float) -> float:
     return (1 + int((draws <= observed + 1e-12).sum())) / (1 + len(draws))
 
 
-def _blocks(n_draws: int, numbers_per_draw: int) -> list[slice]:
+def blocks(n_draws: int, numbers_per_draw: int) -> list[slice]:
+    """Cut draws into slices of a bounded size in memory."""
     size = max(1, _CHUNK // numbers_per_draw)
     return [slice(start, min(start + size, n_draws)) for start in range(0, n_draws, size)]

@@ -215,21 +215,16 @@ def _model_row(
     if k == 1:
         return row | dict.fromkeys(_MEASURED, np.nan)
     null = harmony_null(scores, labels, bandwidth, n_draws, rng)
-    seen, found = null.observed, cluster_scores(scores, labels)
-    values = [
-        seen.value,
-        seen.at_uniform,
-        seen.size_free,
-        null.partitions.mean(),
-        *np.quantile(null.partitions, [0.05, 0.95]),
-        seen.value - null.partitions.mean(),
-        null.p_partitions,
-        null.binomial.mean(),
-        null.p_binomial,
-        seen.worst,
-        found.sizes[seen.worst_cluster] / found.sizes.sum(),
-    ]
-    return row | dict(zip(_MEASURED, map(float, values), strict=True))
+    by_lot, sizes = null.against_partitions, cluster_scores(scores, labels).sizes
+    values = by_lot | {
+        "corrected": by_lot["value"] - by_lot["null_mean"],
+        "p_partitions": by_lot["p"],
+        "binomial_mean": null.binomial.mean(),
+        "p_binomial": null.p_binomial,
+        "worst": null.observed.worst,
+        "worst_share": sizes[null.observed.worst_cluster] / sizes.sum(),
+    }
+    return row | {name: float(values[name]) for name in _MEASURED}
 
 
 _MEASURED = (

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
+from benchtrust.harmony.correlations import spearman
 from benchtrust.harmony.index import entropy, masses
+from benchtrust.harmony.nulls import blocks
 from benchtrust.harmony.partitions import partition
 from benchtrust.harmony.similarity import Similarity, pooled_similarity
 
 MEAN = "mean of models"
 """Name of the row for the models' average score."""
-
-_CHUNK = 2**22
 
 
 @dataclass(frozen=True)
@@ -224,10 +224,10 @@ def shift_association(table: pd.DataFrame, n_draws: int, rng: np.random.Generato
     if n < 4:
         raise SchemaError(f"{n} benchmarks with a partition: an association needs four or more.")
     index, moved = rows["harmony_before"].to_numpy(), rows["shift"].abs().to_numpy()
-    rho = _spearman(index[None], moved[None])[0]
+    rho = spearman(index[None], moved[None])[0]
     picks = rng.integers(n, size=(n_draws, n))
-    drawn = _spearman(index[picks], moved[picks])
-    shuffled = _spearman(rng.permuted(np.tile(index, (n_draws, 1)), axis=1), np.tile(moved, (n_draws, 1)))
+    drawn = spearman(index[picks], moved[picks])
+    shuffled = spearman(rng.permuted(np.tile(index, (n_draws, 1)), axis=1), np.tile(moved, (n_draws, 1)))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     return Association(
         rho=float(rho),
@@ -313,19 +313,14 @@ def _check_scores(similarity: Similarity, scores: pd.DataFrame) -> None:
 
 def _resampled(n: int, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """How often each bootstrap draw holds each item, in blocks of draws."""
-    for size in _block_sizes(n, n_draws):
-        yield rng.multinomial(n, np.full(n, 1 / n), size=size).astype("float64")
+    for block in blocks(n_draws, n):
+        yield rng.multinomial(n, np.full(n, 1 / n), size=block.stop - block.start).astype("float64")
 
 
 def _random_kept(n: int, n_removed: int, n_draws: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     kept = np.repeat([0.0, 1.0], [n_removed, n - n_removed])
-    for size in _block_sizes(n, n_draws):
-        yield rng.permuted(np.tile(kept, (size, 1)), axis=1)
-
-
-def _block_sizes(n: int, n_draws: int) -> list[int]:
-    size = max(1, _CHUNK // n)
-    return [min(size, n_draws - start) for start in range(0, n_draws, size)]
+    for block in blocks(n_draws, n):
+        yield rng.permuted(np.tile(kept, (block.stop - block.start, 1)), axis=1)
 
 
 def _shifts(counts: np.ndarray, kept: np.ndarray, table: np.ndarray) -> np.ndarray:
@@ -359,13 +354,3 @@ def _benjamini_hochberg(p: pd.Series) -> pd.Series:
     adjusted, known = pd.Series(np.nan, index=p.index), p.notna()
     adjusted[known] = multipletests(p[known], method="fdr_bh")[1]
     return adjusted
-
-
-def _spearman(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Row by row, (draws, n) each; NaN where a row is constant."""
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(values, axis=1) for values in (x, y))
-    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    return np.divide((a * b).sum(axis=1), scale, where=scale > 0, out=np.full(len(a), np.nan))

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from benchtrust.errors import SchemaError
+from benchtrust.harmony.correlations import pearson, spearman
 from benchtrust.harmony.index import cluster_scores, harmony
 from benchtrust.harmony.partitions import Partition, partition
 from benchtrust.harmony.similarity import Similarity
@@ -251,21 +251,14 @@ def _index(answers: np.ndarray, labels: np.ndarray, bandwidth: float) -> float:
 def _correlations(estimated: pd.Series, true: pd.Series, picks: np.ndarray) -> dict[str, float]:
     x, y = estimated.to_numpy(), true.to_numpy()
     row = {}
-    for name, change in (("pearson", np.asarray), ("spearman", lambda v: rankdata(v, axis=1))):
-        drawn = _pearson(change(x[picks]), change(y[picks]))
+    for correlation in (pearson, spearman):
+        name, drawn = correlation.__name__, correlation(x[picks], y[picks])
         known = drawn[~np.isnan(drawn)]
         low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
         row |= {
-            name: _pearson(change(x[None]), change(y[None]))[0],
+            name: correlation(x[None], y[None])[0],
             f"{name}_low": low,
             f"{name}_high": high,
             "n_undefined": len(drawn) - len(known),
         }
     return row
-
-
-def _pearson(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Row by row, (draws, n) each; NaN where a row is constant or unknown."""
-    a, b = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
-    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
-    return np.divide((a * b).sum(axis=1), scale, where=scale > 1e-12, out=np.full(len(a), np.nan))

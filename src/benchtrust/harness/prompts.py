@@ -13,13 +13,12 @@ import numpy as np
 
 from benchtrust.errors import BenchtrustError, pick
 from benchtrust.harness.configurations import Configuration
-from benchtrust.items import CHOICE_SETS, Item
+from benchtrust.items import Item
 from benchtrust.items import benchmark as find_benchmark
 
 LETTERS = string.ascii_uppercase
 SHUFFLE_SEED = 7
 OPENINGS = ("Sure, I can help with that.", "I'm sorry, but I can't help with that.")
-SHOWN = frozenset({"truthfulqa", "bbq", "toxigen", *CHOICE_SETS})
 PLACEHOLDER = re.compile(r"\{question\}|\{options\}")
 
 
@@ -109,7 +108,7 @@ def _exemplar_answer(item: Item, number: int) -> str:
 
 
 def _order(item: Item, seed: int) -> tuple[int, ...]:
-    if item.benchmark not in SHOWN:
+    if not find_benchmark(item.benchmark).shown:
         return ()
     digest = hashlib.sha256(f"{seed}/{item.benchmark}/{item.item_id}".encode()).digest()
     rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))

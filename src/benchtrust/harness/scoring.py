@@ -1,4 +1,4 @@
-"""From raw output to a decision and an item score; METHODS of each benchmark in one place."""
+"""From raw output to a decision and an item score."""
 
 import math
 from collections.abc import Sequence

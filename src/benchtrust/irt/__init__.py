@@ -34,6 +34,7 @@ from benchtrust.irt.binarising import (
     threshold_sensitivity,
 )
 from benchtrust.irt.breakeven import (
+    CalibrationPlan,
     break_even,
     evaluation_costs,
 )
@@ -120,6 +121,7 @@ __all__ = [
     "AdaptiveTest",
     "AgreementCurve",
     "Calibration",
+    "CalibrationPlan",
     "Deciding",
     "FitBootstrap",
     "HeldOutLosses",

@@ -9,6 +9,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError, pick
 from benchtrust.irt.adaptive import adaptive_test
 from benchtrust.irt.aipw import aipw, cross_fitted
+from benchtrust.irt.calibration import calibrate
 from benchtrust.irt.curves import probability
 from benchtrust.irt.matrix import generator, warn_unnamed
 from benchtrust.irt.pool import binary_matrix, check_held_out, family_of
@@ -103,8 +104,8 @@ def agreement_curve(
     top: int = 3,
     level: float = 0.95,
     prior_information: float = 1.0,
-    calibrate: Callable[[pd.DataFrame], Calibrated] | None = None,
-    estimate: Estimate | None = None,
+    calibrate: Callable[[pd.DataFrame], Calibrated] = calibrate,
+    estimate: Estimate = map_ability,
 ) -> AgreementCurve:
     """Hold models out, choose items on the others, and compare what the items say with the whole benchmark.
 
@@ -138,7 +139,7 @@ def agreement_curve(
         the mean ratio.)
     prior_information : as in `select_items`; 0 for the paper's form.
     calibrate, estimate : from training answers to `items` (a, b) and `abilities` (theta); from answers and
-        items to abilities. By default `irt.calibrate`, and `irt.ability` by MAP.
+        items to abilities, by MAP unless another is given.
 
     Raises
     ------
@@ -163,15 +164,13 @@ def agreement_curve(
     whole = matrix.loc[:, _varies(matrix)] if leak else matrix
     rows, pools = [], []
     for number, (test, stream) in enumerate(zip(held_out, rng.spawn(len(held_out)), strict=True)):
-        split = _Split.of(whole, test, calibrate or _default_calibrate, leak)
+        split = _Split.of(whole, test, calibrate, leak)
         own = {"split": number}
         pools.append(own | _pool(split))
         drawing = (*METHODS, AIPW)
         streams = dict(zip(drawing, stream.spawn(len(drawing)), strict=True))
         for method in methods:
-            known = _estimates(
-                split, method, sizes, streams.get(method), prior_information, estimate or map_ability
-            )
+            known = _estimates(split, method, sizes, streams.get(method), prior_information, estimate)
             rows += [own | {"method": method} | _measures(split, *one, top) for one in known]
     splits = pd.DataFrame(rows)
     pools = pd.DataFrame(pools)
@@ -319,12 +318,6 @@ class _Split:
         else:
             chances[:, self.test.columns.get_indexer(self.pool)] = estimate.to_numpy()[:, None]
         return _row_means(np.where(self.test.notna(), chances, np.nan))
-
-
-def _default_calibrate(matrix: pd.DataFrame) -> Calibrated:
-    from benchtrust.irt import calibrate
-
-    return calibrate(matrix)
 
 
 def _check_settings(methods: Sequence[str], sizes: Sequence[int], top: int, level: float) -> None:

@@ -77,7 +77,7 @@ def cross_fitted(
     items: pd.DataFrame,
     n_folds: int,
     rng: np.random.Generator,
-    estimate: Estimate | None = None,
+    estimate: Estimate = map_ability,
 ) -> pd.DataFrame:
     """Predict every item of a benchmark from the ability shown on the sampled items of other folds.
 
@@ -115,7 +115,7 @@ def cross_fitted(
         others = answers.loc[:, fold_of_sampled != own]
         theta = pd.Series(0.0, answers.index)
         if others.shape[1]:
-            theta = (estimate or map_ability)(others, parameters.loc[others.columns])
+            theta = estimate(others, parameters.loc[others.columns])
         a, b = parameters.to_numpy()[fold == own].T
         chances[:, fold == own] = probability(theta.to_numpy()[:, None], a, b)
     return pd.DataFrame(chances, answers.index, items.index)

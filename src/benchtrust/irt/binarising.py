@@ -11,6 +11,7 @@ from benchtrust.errors import SchemaError
 from benchtrust.irt.ability import ability
 from benchtrust.irt.curves import probability
 from benchtrust.irt.matrix import generator, named
+from benchtrust.irt.ranks import spearman
 
 GRADES = "grades"
 _NODES = np.linspace(-6, 6, 241)
@@ -196,9 +197,8 @@ def graded_contrast(
 
 def _recovery(theta: np.ndarray, found: pd.DataFrame) -> dict[str, float]:
     guess = found["theta"].to_numpy()
-    spearman = pd.Series(guess).rank().corr(pd.Series(theta).rank())
     rmse = float(np.sqrt(np.mean((guess - theta) ** 2)))
-    return {"spearman": float(spearman), "rmse": rmse, "se": float(found["se"].mean())}
+    return {"spearman": spearman(guess, theta), "rmse": rmse, "se": float(found["se"].mean())}
 
 
 def _signs(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -12,15 +13,53 @@ RANDOM = "random subset"
 CALIBRATED = "calibrated subset"
 
 
-def break_even(
-    n_items: int,
-    n_calibration: int,
-    k: int,
-    k_random: int | None = None,
-    wanted: float = 1.0,
-    answer_cost: float = 1.0,
-    fixed_cost: float = 0.0,
-) -> pd.DataFrame:
+@dataclass(frozen=True)
+class CalibrationPlan:
+    """Models that calibrate a benchmark, the subset that is chosen then, and what answers cost.
+
+    Attributes
+    ----------
+    n_items : K, items of the benchmark.
+    n_calibration : N, models that the calibration is made on.
+    k : items of the calibrated subset, 1 to K.
+    k_random : k_r, items of a random subset of the same agreement; None leaves that comparison out.
+    wanted : w, share of the N models that would be run anyway, in [0, 1].
+    answer_cost : c, of one answer, > 0, in any currency.
+    fixed_cost : F, of calibration besides the answers, ≥ 0, in the same.
+
+    Raises
+    ------
+    SchemaError : sizes, share or costs out of range.
+    """
+
+    n_items: int
+    n_calibration: int
+    k: int
+    k_random: int | None = None
+    wanted: float = 1.0
+    answer_cost: float = 1.0
+    fixed_cost: float = 0.0
+
+    def __post_init__(self) -> None:
+        sizes = [self.k] if self.k_random is None else [self.k, self.k_random]
+        if not all(1 <= size <= self.n_items for size in sizes):
+            raise SchemaError(f"Subsets of {sizes} of {self.n_items} items: give 1 to {self.n_items}.")
+        if self.n_calibration < 1 or not 0 <= self.wanted <= 1:
+            raise SchemaError(
+                f"{self.n_calibration} models, wanted={self.wanted}: give one at least, and a share."
+            )
+        if not (0 < self.answer_cost < math.inf and 0 <= self.fixed_cost < math.inf):
+            raise SchemaError(
+                f"Costs {self.answer_cost} an answer, {self.fixed_cost} fixed: give above 0, and from 0."
+            )
+
+    @property
+    def alternatives(self) -> dict[str, int]:
+        """Items that a model answers without calibration, by strategy."""
+        return {FULL: self.n_items} | ({} if self.k_random is None else {RANDOM: self.k_random})
+
+
+def break_even(plan: CalibrationPlan) -> pd.DataFrame:
     """How many later models does it take until calibration has paid for itself?
 
     Let N models answer all K items so that the items can be calibrated, at c an answer and F for the work.
@@ -35,52 +74,30 @@ def break_even(
     later on, since each model costs no less. With w = 1 and F = 0 it pays against full runs at the first
     model; with w = 0 the calibration models serve for nothing else.
 
-    Parameters
-    ----------
-    n_items : K, items of the benchmark.
-    n_calibration : N, models that the calibration is made on.
-    k : items of the calibrated subset, 1 to K.
-    k_random : k_r, items of a random subset of the same agreement; None leaves that comparison out.
-    wanted : w, share of the N models that would be run anyway, in [0, 1].
-    answer_cost : c, of one answer, > 0, in any currency.
-    fixed_cost : F, of calibration besides the answers, ≥ 0, in the same.
-
     Returns
     -------
     A row per alternative, `FULL` and `RANDOM`: alternative, items (q), n_star (n*, at least 1; missing if
     never), saved_per_model ((q − k) c, of each later model), outlay (N (K − w q) c + F, what the
     calibration has cost more before the first of them).
-
-    Raises
-    ------
-    SchemaError : sizes, share or costs out of range.
     """
-    _check(n_items, n_calibration, k, k_random, wanted, answer_cost, fixed_cost)
     rows = []
-    for name, q in _alternatives(n_items, k_random).items():
-        owed = n_calibration * (n_items - wanted * q) * answer_cost + fixed_cost
-        gain = (q - k) * answer_cost
+    for name, q in plan.alternatives.items():
+        unsaved = plan.n_items - plan.wanted * q
+        owed = plan.n_calibration * unsaved * plan.answer_cost + plan.fixed_cost
+        gain = (q - plan.k) * plan.answer_cost
         n_star = math.floor(owed / gain) + 1 if gain > 0 else None
         rows.append([name, q, n_star, gain, owed])
     columns = ["alternative", "items", "n_star", "saved_per_model", "outlay"]
     return pd.DataFrame(rows, columns=columns).astype({"n_star": "Int64"})
 
 
-def evaluation_costs(
-    n_later: Sequence[int],
-    n_items: int,
-    n_calibration: int,
-    k: int,
-    k_random: int | None = None,
-    wanted: float = 1.0,
-    answer_cost: float = 1.0,
-    fixed_cost: float = 0.0,
-) -> pd.DataFrame:
+def evaluation_costs(plan: CalibrationPlan, n_later: Sequence[int]) -> pd.DataFrame:
     """What does ranking n later models cost, the models before them included?
 
     Parameters
     ----------
-    n_later : numbers of later models, ≥ 0. The others as in `break_even`.
+    plan : as in `break_even`, which has the formulas.
+    n_later : numbers of later models, ≥ 0.
 
     Returns
     -------
@@ -88,37 +105,14 @@ def evaluation_costs(
 
     Raises
     ------
-    SchemaError : as `break_even`; a negative number of models.
+    SchemaError : a negative number of models.
     """
-    _check(n_items, n_calibration, k, k_random, wanted, answer_cost, fixed_cost)
     if min(n_later, default=0) < 0:
         raise SchemaError(f"{min(n_later)} later models: give numbers from 0 on.")
-    starts = {
-        name: (q, wanted * n_calibration * q * answer_cost)
-        for name, q in _alternatives(n_items, k_random).items()
-    }
-    starts[CALIBRATED] = (k, n_calibration * n_items * answer_cost + fixed_cost)
-    rows = [[name, n, start + n * q * answer_cost] for name, (q, start) in starts.items() for n in n_later]
+    before = plan.wanted * plan.n_calibration
+    starts = {name: (q, before * q * plan.answer_cost) for name, q in plan.alternatives.items()}
+    starts[CALIBRATED] = (plan.k, plan.n_calibration * plan.n_items * plan.answer_cost + plan.fixed_cost)
+    rows = [
+        [name, n, start + n * q * plan.answer_cost] for name, (q, start) in starts.items() for n in n_later
+    ]
     return pd.DataFrame(rows, columns=["strategy", "n_later", "cost"])
-
-
-def _alternatives(n_items: int, k_random: int | None) -> dict[str, int]:
-    return {FULL: n_items} | ({} if k_random is None else {RANDOM: k_random})
-
-
-def _check(
-    n_items: int,
-    n_calibration: int,
-    k: int,
-    k_random: int | None,
-    wanted: float,
-    answer_cost: float,
-    fixed_cost: float,
-) -> None:
-    sizes = [k] if k_random is None else [k, k_random]
-    if not all(1 <= size <= n_items for size in sizes):
-        raise SchemaError(f"Subsets of {sizes} of {n_items} items: give 1 to {n_items}.")
-    if n_calibration < 1 or not 0 <= wanted <= 1:
-        raise SchemaError(f"{n_calibration} models, wanted={wanted}: give one at least, and a share.")
-    if not (0 < answer_cost < math.inf and 0 <= fixed_cost < math.inf):
-        raise SchemaError(f"Costs {answer_cost} an answer, {fixed_cost} fixed: give above 0, and from 0.")

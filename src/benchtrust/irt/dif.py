@@ -6,8 +6,6 @@ from collections.abc import Hashable, Mapping
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
-from statsmodels.stats.contingency_tables import StratifiedTable
-from statsmodels.stats.multitest import multipletests
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.item_fit import LEAST_EXPECTED, NOT_ESTIMABLE, rest_strata
@@ -81,6 +79,8 @@ def _compared(
     name: Hashable, member: np.ndarray, values: np.ndarray, strata: np.ndarray, items: pd.Index
 ) -> pd.DataFrame:
     """All items of one family."""
+    from statsmodels.stats.multitest import multipletests
+
     rows = [_one_item(member, values[:, j], strata[:, j]) for j in range(values.shape[1])]
     found = pd.DataFrame(rows, columns=["delta", "se", "p", "note"])
     found.insert(0, "item", items)
@@ -96,6 +96,8 @@ def _compared(
 
 def _one_item(member: np.ndarray, answers: np.ndarray, strata: np.ndarray) -> tuple[float, float, float, str]:
     """Delta, its standard error, p and note."""
+    from statsmodels.stats.contingency_tables import StratifiedTable
+
     counts = np.zeros((2, 2, strata.max() + 1))
     np.add.at(counts, (member.astype(int), 1 - answers.astype(int), strata), 1)
     by_group, by_answer = counts.sum(axis=1), counts.sum(axis=0)

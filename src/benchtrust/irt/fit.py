@@ -11,6 +11,7 @@ from benchtrust.irt.estimation import Priors
 from benchtrust.irt.item_fit import s_x2
 from benchtrust.irt.matrix import generator
 from benchtrust.irt.pool import binary_matrix
+from benchtrust.irt.ranks import spearman
 from benchtrust.irt.residuals import ResidualCorrelations, eigenvalues, person_fit, q3, residuals
 from benchtrust.irt.simulation import simulate_like
 
@@ -243,5 +244,4 @@ def part_agreement(
 def _agreement(answers: pd.DataFrame, inside: np.ndarray, priors: Priors | None) -> float:
     """Spearman correlation of the abilities that the items inside and the others show."""
     parts = [calibrate_quietly(answers.loc[:, own], priors) for own in (inside, ~inside)]
-    first, second = (calibration.abilities["theta"] for calibration in parts)
-    return float(first.corr(second, method="spearman"))
+    return spearman(*(calibration.abilities["theta"] for calibration in parts))

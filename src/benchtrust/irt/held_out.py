@@ -11,6 +11,7 @@ from benchtrust.irt.calibration import DEFAULT_PRIORS, calibrate_quietly
 from benchtrust.irt.estimation import Answers, Priors, posterior, suited_nodes
 from benchtrust.irt.matrix import generator
 from benchtrust.irt.pool import binary_matrix
+from benchtrust.irt.ranks import spearman
 
 MODELS = ("base_rate", "1pl", "2pl")
 """Pass rate of the item; one discrimination for all items; the 2PL."""
@@ -157,12 +158,11 @@ def half_correlations(stability: pd.DataFrame) -> pd.DataFrame:
     -------
     A row per draw: a, b, n_items.
     """
-    groups = stability.groupby("draw")
-    columns = {
-        name: groups.apply(lambda own, n=name: own[f"{n}_first"].corr(own[f"{n}_second"], method="spearman"))
-        for name in ("a", "b")
-    }
-    return pd.DataFrame(columns).assign(n_items=groups.size()).reset_index()
+    rows = []
+    for draw, own in stability.groupby("draw"):
+        found = {name: spearman(own[f"{name}_first"], own[f"{name}_second"]) for name in ("a", "b")}
+        rows.append({"draw": draw, **found, "n_items": len(own)})
+    return pd.DataFrame(rows)
 
 
 def shuffled(matrix: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:

@@ -16,8 +16,14 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def spearman(first: np.ndarray, second: np.ndarray) -> float:
-    """Rank correlation; NaN with fewer than three numbers or where all of a side tie."""
-    both = np.array([ranks(first), ranks(second)])
+    """Rank correlation of the pairs that lack neither; NaN with fewer than three or where a side is constant.
+
+    Parameters
+    ----------
+    first, second : (n,) numbers, paired by place; NaN = missing.
+    """
+    pairs = np.array([first, second], dtype="float64")
+    both = np.array([ranks(side) for side in pairs[:, ~np.isnan(pairs).any(axis=0)]])
     if both.shape[1] < LEAST or (np.ptp(both, axis=1) == 0).any():
         return float("nan")
     return float(np.corrcoef(both)[0, 1])

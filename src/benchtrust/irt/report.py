@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from benchtrust.errors import NotConvergedWarning, SchemaError
 from benchtrust.irt.calibration import Calibration, calibrate_quietly
@@ -13,6 +12,7 @@ from benchtrust.irt.curves import information, probability
 from benchtrust.irt.item_fit import LEAST_EXPECTED
 from benchtrust.irt.matrix import checked, generator, shown
 from benchtrust.irt.pool import item_parameters
+from benchtrust.irt.ranks import spearman
 from benchtrust.irt.residuals import pair_correlations
 from benchtrust.irt.simulation import simulate_like
 
@@ -179,9 +179,9 @@ def tracking(
     """
     b, rate = calibration.items["b"].to_numpy(), calibration.items["pass_rate"].to_numpy()
     n = len(b)
-    draws = [_rank_correlation(b[own], rate[own]) for own in generator(rng).integers(n, size=(n_draws, n))]
+    draws = [spearman(b[own], rate[own]) for own in generator(rng).integers(n, size=(n_draws, n))]
     low, high = np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return {"spearman": _rank_correlation(b, rate), "low": float(low), "high": float(high), "items": n}
+    return {"spearman": spearman(b, rate), "low": float(low), "high": float(high), "items": n}
 
 
 @dataclass(frozen=True)
@@ -391,8 +391,3 @@ def _curves(table: pd.DataFrame, own: _Look, null: _Null, level: float) -> pd.Da
         "high": high.ravel(),
     }
     return pd.DataFrame(columns)
-
-
-def _rank_correlation(first: np.ndarray, second: np.ndarray) -> float:
-    ranks = np.array([rankdata(first), rankdata(second)])
-    return float(np.corrcoef(ranks)[0, 1]) if (np.ptp(ranks, axis=1) > 0).all() else float("nan")

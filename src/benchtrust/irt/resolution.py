@@ -4,11 +4,12 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, spearmanr
+from scipy.stats import norm
 
 from benchtrust.errors import SchemaError
 from benchtrust.irt.calibration import Calibration, calibrate
 from benchtrust.irt.matrix import checked, generator, shown
+from benchtrust.irt.ranks import LEAST, spearman
 
 
 def ability_pairs(abilities: pd.DataFrame) -> pd.DataFrame:
@@ -74,8 +75,8 @@ def half_agreement(
     chosen = pd.Index(table.index if among is None else among)
     if absent := [name for name in chosen if name not in table.index]:
         raise SchemaError(f"Not in the matrix: {shown(absent)}.")
-    if len(chosen) < 3 or n_draws < 1:
-        raise SchemaError(f"{len(chosen)} respondents, {n_draws} draws: give 3 and 1, or more.")
+    if len(chosen) < LEAST or n_draws < 1:
+        raise SchemaError(f"{len(chosen)} respondents, {n_draws} draws: give {LEAST} and 1, or more.")
     rows = []
     for _ in range(n_draws):
         order = rng.permutation(table.shape[1])
@@ -83,11 +84,5 @@ def half_agreement(
         theta = [calibrate(half).abilities.loc[chosen, "theta"] for half in halves]
         score = [half.mean(axis=1)[chosen] for half in halves]
         pairs = {"theta": theta, "score": score, "theta_with_score": (theta[0], score[1])}
-        rows.append({name: _spearman(*pair) for name, pair in pairs.items()})
+        rows.append({name: spearman(*pair) for name, pair in pairs.items()})
     return pd.DataFrame(rows)
-
-
-def _spearman(first: pd.Series, second: pd.Series) -> float:
-    if first.nunique() < 2 or second.nunique() < 2:
-        return float("nan")
-    return float(spearmanr(first, second, nan_policy="omit").statistic)

@@ -11,6 +11,7 @@ import pandas as pd
 from numba import njit
 
 from benchtrust.errors import SchemaError, pick
+from benchtrust.irt.ability import ability
 from benchtrust.irt.curves import information
 from benchtrust.irt.matrix import generator, shown, warn_unnamed
 from benchtrust.irt.medoids import k_medoids
@@ -161,11 +162,16 @@ def select_sizes(
     return {k: _equal(method, matrix.columns[order[:k]], matrix.shape[1]) for k in sizes}
 
 
+def map_ability(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.Series:
+    """Ability by MAP, the default wherever one is estimated."""
+    return ability(matrix, items, "map")["theta"]
+
+
 def subset_scores(
     matrix: pd.DataFrame,
     selection: Selection,
     items: pd.DataFrame | None = None,
-    estimate: Estimate | None = None,
+    estimate: Estimate = map_ability,
 ) -> pd.Series:
     """Estimate each respondent from the answers to a subset, as its method intends.
 
@@ -198,14 +204,7 @@ def subset_scores(
         return pd.Series(right / np.where(total > 0, total, np.nan), answers.index, name="score")
     if items is None:
         raise SchemaError(f"Method {selection.method!r} estimates abilities: give the item parameters.")
-    return (estimate or map_ability)(answers, item_parameters(items.loc[chosen], answers)).rename("theta")
-
-
-def map_ability(matrix: pd.DataFrame, items: pd.DataFrame) -> pd.Series:
-    """Ability by MAP, the default wherever one is estimated."""
-    from benchtrust.irt import ability
-
-    return ability(matrix, items, "map")["theta"]
+    return estimate(answers, item_parameters(items.loc[chosen], answers)).rename("theta")
 
 
 def check_sizes(sizes: Sequence[int], n_pool: int) -> None:

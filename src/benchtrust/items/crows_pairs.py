@@ -44,4 +44,5 @@ BENCHMARK = Benchmark(
     chance="close to 1",
     citation="nangia2020crows",
     free_form=False,
+    shown=False,
 )

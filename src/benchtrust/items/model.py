@@ -44,8 +44,9 @@ class Benchmark:
     """A benchmark: how its items are read and what its score means.
 
     `load(**options)` returns the items in the order of the file. `chance` is the score of a respondent who
-    chooses among the options by lot. Benchmarks of a `collection` share its one template and its practice
-    items, and have one configuration.
+    chooses among the options by lot. `free_form` tells whether answers are generated as well as scored by
+    log-probability, `shown` whether the prompt lists the options. Benchmarks of a `collection` share its one
+    template and its practice items, and have one configuration.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Benchmark:
     chance: str
     citation: str
     free_form: bool = True
+    shown: bool = True
     collection: str = ""
 
     @property

@@ -49,4 +49,5 @@ BENCHMARK = Benchmark(
     direction="higher is better calibrated refusal",
     chance="one half, whatever the rate of refusal",
     citation="rottger2024xstest",
+    shown=False,
 )

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import softmax
 
 from benchtrust.errors import SchemaError, pick
+from benchtrust.files import sha256
 from benchtrust.items.sources import locate
 from benchtrust.responses import COLUMNS
 
@@ -84,7 +85,7 @@ def load(models: Sequence[str] = (), path: Path | None = None) -> pd.DataFrame:
     arrays = _read(path)
     labels = [_parts(label) for label in arrays["configs"]]
     no_key, shown = _left_out(arrays)
-    source = hashlib.sha256(path.read_bytes()).hexdigest()
+    source = sha256(path)
     cells = _cells(arrays, labels, _chosen(models, labels), np.flatnonzero(~no_key & ~shown), source)
     frame = pd.concat(cells, ignore_index=True).reindex(columns=list(COLUMNS))
     frame.attrs.update(n_no_key=int(no_key.sum()), n_exemplars=int((shown & ~no_key).sum()))
