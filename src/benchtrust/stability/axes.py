@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
+from benchtrust.stability.flips import TIE
 
 _DF = 1
 
@@ -119,6 +120,7 @@ def level_shifts(
     shift = weights @ value.to_numpy()
     drawn = draws.to_numpy() @ weights.T
     se = drawn.std(axis=0, ddof=_DF)
+    se[se <= TIE] = 0.0
     largest = _standardised(drawn - shift, se).max(axis=1)
     reach = np.quantile(largest, level) * se
     beyond = largest >= _standardised(shift, se)[:, None] * (1 - 1e-12)
