@@ -74,7 +74,7 @@ def short_tests(pairs: "pd.DataFrame", size: int, n_items: int) -> "Figure":
     size, n_items : of the short and of the whole test.
     """
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import PercentFormatter
+    from matplotlib.ticker import MaxNLocator, PercentFormatter
 
     fig, axes = plt.subplots(1, 2, sharey=True, figsize=(WIDTH, 1.5 + 0.27 * len(pairs)))
     heights = np.arange(len(pairs))
@@ -93,6 +93,7 @@ def short_tests(pairs: "pd.DataFrame", size: int, n_items: int) -> "Figure":
     axes[0].set_yticks(heights, pairs["title"] + ": " + pairs["pair"], fontsize=9)
     axes[0].set(xlabel="share of the flip that is kept", ylim=(len(pairs) - 0.5, -0.5))
     axes[0].xaxis.set_major_formatter(PercentFormatter(1, 0))
+    axes[0].xaxis.set_major_locator(MaxNLocator(4))
     axes[1].set(xlabel="flip rate ρ", xlim=(-0.02, 0.52))
     fig.legend(*axes[1].get_legend_handles_labels(), loc="outside upper left", ncols=3, handletextpad=0.4)
     return fig
@@ -121,10 +122,10 @@ def three_answers(spreads: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure
             face = look if row.beyond else PAPER
             ax.plot(row.ratio, at, MARKERS[at], color=look, markerfacecolor=face, markersize=7)
         ax.set_title(title, fontsize=10.5)
-        ax.set(ylim=(len(measures) - 0.5, -0.5), xlim=(0, None))
+        ax.set(ylim=(len(measures) - 0.5, -0.5), xlabel="× item noise")
         ax.grid(visible=False, axis="y")
     axes[0, 0].set_yticks(range(len(measures)), measures)
-    fig.supxlabel("spread over the configurations, in spreads that the items alone would give", fontsize=11)
+    axes[0, 0].set_xlim(0, 1.08 * spreads[["ratio", "high"]].max(axis=None))
     return fig
 
 
@@ -163,7 +164,7 @@ def settling_lines(designs: "pd.DataFrame", gap: float, n_items: int) -> "Figure
 
     Parameters
     ----------
-    designs : columns n_configurations, n_items, detectable.
+    designs : columns n_configurations, n_items, detectable; NaN = not known, not drawn.
     gap : size of the observed mean gap, drawn as a line.
     n_items : of the study, drawn as a line.
     """
@@ -172,7 +173,7 @@ def settling_lines(designs: "pd.DataFrame", gap: float, n_items: int) -> "Figure
     fig, ax = plt.subplots(figsize=(WIDTH, 3.6))
     colors, ends = {}, {}
     strokes = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (3, 1, 1, 1)))
-    for look, (count, own) in enumerate(designs.groupby("n_configurations")):
+    for look, (count, own) in enumerate(designs.dropna().groupby("n_configurations")):
         name = f"{count} configuration" + "s" * (count > 1)
         colors[name] = SPARE_COLORS[look % len(SPARE_COLORS)]
         ax.plot(own["n_items"], own["detectable"], color=colors[name], linestyle=strokes[look % len(strokes)])
