@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchtrust.plots import (
-    GRID,
     INK,
     MARKERS,
     MUTED,
@@ -20,7 +19,6 @@ from benchtrust.plots import (
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -139,20 +137,17 @@ def gap_rows(rows: "pd.DataFrame", first: str, second: str) -> "Figure":
     """
     import matplotlib.pyplot as plt
 
-    fig, ax = plt.subplots(figsize=(WIDTH, 1.3 + 0.42 * len(rows)))
+    fig, ax = plt.subplots(figsize=(WIDTH, 1.3 + 0.3 * len(rows)))
     heights = np.arange(len(rows))
     ax.axvline(0, color=MUTED, linewidth=1.2)
-    ax.hlines(heights, rows["from"], rows["to"], color=GRID, linewidth=9)
+    ax.hlines(heights, rows["from"], rows["to"], color=MUTED, alpha=0.3, linewidth=9)
     ax.hlines(heights, rows["low"], rows["high"], color=SPARE_COLORS[0], linewidth=3)
     ax.plot(rows["mean"], heights, "o", color=INK, markersize=6)
-    ax.set_yticks(
-        heights,
-        [f"{row.name} ({row.items} items)" for row in rows[["name", "items"]].itertuples(index=False)],
-    )
+    fewer = rows["items"] < rows["items"].max()
+    ax.set_yticks(heights, rows["name"] + np.where(fewer, " (" + rows["items"].astype(str) + " items)", ""))
     reach = 1.05 * rows[["from", "to"]].abs().max(axis=None)
-    ax.set(
-        ylim=(len(rows) - 0.5, -0.7), xlim=(-reach, reach), xlabel=f"score of {first} minus that of {second}"
-    )
+    ax.set(ylim=(len(rows) - 0.5, -0.7), xlim=(-reach, reach))
+    ax.set_xlabel(f"score of {first} minus that of {second}")
     for side, name, place in ((-1, second, "left"), (1, first, "right")):
         ax.annotate(f"{name} ahead", (side * reach, -0.62), color=MUTED, fontsize=9.5, ha=place, va="top")
     ax.grid(visible=False, axis="y")
@@ -179,22 +174,15 @@ def settling_lines(designs: "pd.DataFrame", gap: float, n_items: int) -> "Figure
         ax.plot(own["n_items"], own["detectable"], color=colors[name], linestyle=strokes[look % len(strokes)])
         ends[name] = (own["n_items"].iloc[-1], own["detectable"].iloc[-1])
     ax.axhline(gap, color=INK, linewidth=1.2, linestyle=(0, (4, 3)))
+    ends["observed mean gap"], colors["observed mean gap"] = (designs["n_items"].max(), gap), INK
     ax.axvline(n_items, color=MUTED, linewidth=1)
     ax.set(xscale="log", xlabel="items", ylabel="smallest gap that is found", ylim=(0, None))
     ax.set_xticks(sorted(set(designs["n_items"])), [f"{n:,}" for n in sorted(set(designs["n_items"]))])
     ax.minorticks_off()
-    _named(ax, gap, n_items)
+    look = {"color": MUTED, "fontsize": 9.5, "textcoords": "offset points", "xytext": (4, -2), "va": "top"}
+    ax.annotate("asked here", (n_items, 1), xycoords=("data", "axes fraction"), **look)
     label_lines(ax, ends, colors)
     return fig
-
-
-def _named(ax: "Axes", gap: float, n_items: int) -> None:
-    """Name the observed gap and the number of items on their lines."""
-    look = {"color": MUTED, "fontsize": 9.5, "textcoords": "offset points"}
-    on_line = look | {"xycoords": ("axes fraction", "data"), "xytext": (4, 4)}
-    ax.annotate("observed mean gap", (0, gap), **on_line)
-    on_top = look | {"xycoords": ("data", "axes fraction"), "xytext": (4, -2)}
-    ax.annotate("asked here", (n_items, 1), va="top", **on_top)
 
 
 def _level_name(axis: str, level: str) -> str:
