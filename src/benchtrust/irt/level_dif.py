@@ -1,5 +1,6 @@
 """Do the levels of a harness axis change items, or only shift all of them? DIF with labels exchanged."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,19 +77,7 @@ def level_dif(
     Source: Holland & Thayer (1988) for the test; labels exchanged in blocks, Good (2005), Permutation Tests.
     """
     table = binary_matrix(matrix)
-    if len(levels) != len(table) or len(blocks) != len(table) or n_draws < 1:
-        raise SchemaError(
-            f"{len(levels)} levels and {len(blocks)} blocks of {len(table)} respondents, {n_draws} draws: "
-            "give a level and a block for each respondent, and one draw at least."
-        )
-    takes_part = pd.notna(levels).to_numpy()
-    values = table.to_numpy()[takes_part]
-    if np.isnan(values).any():
-        raise SchemaError(f"{int(np.isnan(values).sum())} answers are missing: matching by score needs all.")
-    names, codes = np.unique(levels.to_numpy()[takes_part].astype(str), return_inverse=True)
-    block = pd.factorize(blocks.to_numpy()[takes_part])[0]
-    if len(names) < 2 or pd.Series(codes).groupby(block).nunique().max() < 2:
-        raise SchemaError(f"Levels {', '.join(names) or 'none'}: no block has two to exchange.")
+    values, names, codes, block = _taking_part(table.to_numpy(), levels, blocks, n_draws)
     tests = _Tests(values, rest_strata(values, n_strata))
     z, tested = (part.reshape(len(names), -1) for part in tests(_members(codes[None], len(names))))
     largest, flagged = [], []
@@ -110,6 +99,26 @@ def level_dif(
         n_respondents=len(values),
         n_not_estimable=int((~known).sum()),
     )
+
+
+def _taking_part(
+    values: np.ndarray, levels: pd.Series, blocks: pd.Series, n_draws: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Answers of those that have a level; names of the levels; number of each one's level and block."""
+    if len(levels) != len(values) or len(blocks) != len(values) or n_draws < 1:
+        raise SchemaError(
+            f"{len(levels)} levels and {len(blocks)} blocks of {len(values)} respondents, {n_draws} draws: "
+            "give a level and a block for each respondent, and one draw at least."
+        )
+    takes_part = pd.notna(levels).to_numpy()
+    own = values[takes_part]
+    if np.isnan(own).any():
+        raise SchemaError(f"{int(np.isnan(own).sum())} answers are missing: matching by score needs all.")
+    names, codes = np.unique(levels.to_numpy()[takes_part].astype(str), return_inverse=True)
+    block = pd.factorize(blocks.to_numpy()[takes_part])[0]
+    if len(names) < 2 or pd.Series(codes).groupby(block).nunique().max() < 2:
+        raise SchemaError(f"Levels {', '.join(names) or 'none'}: no block has two to exchange.")
+    return own, names, codes, block
 
 
 class _Tests:
@@ -147,7 +156,9 @@ def _members(codes: np.ndarray, n_levels: int) -> np.ndarray:
     return (codes[:, None] == np.arange(n_levels)[:, None]).reshape(-1, codes.shape[1]).astype("float64")
 
 
-def _exchanged(codes: np.ndarray, block: np.ndarray, n_draws: int, n_items: int, rng: np.random.Generator):
+def _exchanged(
+    codes: np.ndarray, block: np.ndarray, n_draws: int, n_items: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Levels with their labels exchanged within blocks, (draws, n) at a time."""
     step = max(1, _CELLS // (n_items * 8 * len(codes)))
     for start in range(0, n_draws, step):

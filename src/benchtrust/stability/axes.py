@@ -5,6 +5,7 @@ score, an ability, HARMONY. Its draws are the same of items drawn again, the sam
 """
 
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -103,20 +104,7 @@ def level_shifts(
     Source: Davison & Hinkley (1997), section 4.4, for the studentised maximum.
     """
     _check(value, draws, levels, level)
-    groups = value.index.get_level_values(by).to_numpy()
-    rows, weights = [], []
-    for group in dict.fromkeys(groups):
-        for axis in levels:
-            own = levels[axis].where(groups == group).to_numpy()
-            found = sorted(set(own[pd.notna(own)]))
-            for name in found[1:] if len(found) == 2 else found if len(found) > 2 else []:
-                inside = own == name
-                rest = pd.notna(own) & ~inside
-                rows.append([group, axis, name, inside.sum(), rest.sum()])
-                weights.append(inside / inside.sum() - rest / rest.sum())
-    if not rows:
-        raise SchemaError("No axis has two levels in any group: there is nothing to compare.")
-    weights = np.array(weights)
+    names, weights = _contrasts(value.index.get_level_values(by).to_numpy(), levels)
     shift = weights @ value.to_numpy()
     drawn = draws.to_numpy() @ weights.T
     se = drawn.std(axis=0, ddof=_DF)
@@ -124,7 +112,7 @@ def level_shifts(
     largest = _standardised(drawn - shift, se).max(axis=1)
     reach = np.quantile(largest, level) * se
     beyond = largest >= _standardised(shift, se)[:, None] * (1 - 1e-12)
-    return pd.DataFrame(rows, columns=[by, "axis", "level", "n", "n_others"]).assign(
+    return names.rename(columns={"group": by}).assign(
         shift=shift,
         se=se,
         low=shift - reach,
@@ -166,6 +154,22 @@ def spread_beyond_noise(values: np.ndarray, draws: np.ndarray) -> Spread:
     return Spread(
         float(observed), float(_rms(null)), float(low), float(high), (1 + as_large) / (1 + len(null))
     )
+
+
+def _contrasts(groups: np.ndarray, levels: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """Each level against the others of its axis in each group: names, and (contrasts, n) weights."""
+    rows, weights = [], []
+    for group, axis in product(dict.fromkeys(groups), levels):
+        own = levels[axis].where(groups == group).to_numpy()
+        found = sorted(set(own[pd.notna(own)]))
+        for name in found[1:] if len(found) == 2 else found if len(found) > 2 else []:
+            inside = own == name
+            rest = pd.notna(own) & ~inside
+            rows.append([group, axis, name, inside.sum(), rest.sum()])
+            weights.append(inside / inside.sum() - rest / rest.sum())
+    if not rows:
+        raise SchemaError("No axis has two levels in any group: there is nothing to compare.")
+    return pd.DataFrame(rows, columns=["group", "axis", "level", "n", "n_others"]), np.array(weights)
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
