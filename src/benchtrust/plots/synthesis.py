@@ -123,7 +123,8 @@ def three_answers(spreads: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure
         ax.set(ylim=(len(measures) - 0.5, -0.5), xlabel="× item noise")
         ax.grid(visible=False, axis="y")
     axes[0, 0].set_yticks(range(len(measures)), measures)
-    axes[0, 0].set_xscale("log")
+    ends = spreads[["ratio", "low", "high"]]
+    axes[0, 0].set(xscale="log", xlim=(0.8 * ends.min(axis=None), 1.3 * ends.max(axis=None)))
     axes[0, 0].set_xticks([0.5, 1, 2, 4], ["½", "1", "2", "4"])
     axes[0, 0].minorticks_off()
     return fig
