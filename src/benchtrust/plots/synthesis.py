@@ -149,10 +149,10 @@ def gap_rows(rows: "pd.DataFrame", first: str, second: str) -> "Figure":
     fewer = rows["items"] < rows["items"].max()
     ax.set_yticks(heights, rows["name"] + np.where(fewer, " (" + rows["items"].astype(str) + " items)", ""))
     reach = 1.05 * rows[["from", "to"]].abs().max(axis=None)
-    ax.set(ylim=(len(rows) - 0.5, -0.7), xlim=(-reach, reach))
+    ax.set(ylim=(len(rows) - 0.5, -1.2), xlim=(-reach, reach))
     ax.set_xlabel(f"score of {first} minus that of {second}")
     for side, name, place in ((-1, second, "left"), (1, first, "right")):
-        ax.annotate(f"{name} ahead", (side * reach, -0.62), color=MUTED, fontsize=9.5, ha=place, va="top")
+        ax.annotate(f"{name} ahead", (side * reach, -1.15), color=MUTED, fontsize=9.5, ha=place, va="top")
     ax.grid(visible=False, axis="y")
     return fig
 
