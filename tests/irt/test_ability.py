@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import log_expit
 
 from benchtrust.errors import SchemaError, UnknownNameError
-from benchtrust.irt import ability, calibrate, information, probability
+from benchtrust.irt import ability, calibrate, information, probability, resampled_abilities
 
 MAP_LSAT7 = {"00000": (-1.816, 0.675), "11111": (0.638, 0.804), "10101": (-0.365, 0.679)}
 INFORMATION_LSAT7 = {-2: 1.08152, 0: 0.91806, 1: 0.40237}
@@ -254,3 +254,16 @@ def test_an_unknown_method_is_refused_with_the_nearest():
     items = made_items(6, 3)
     with pytest.raises(UnknownNameError, match="Valid: map, eap, ml"):
         ability(rows([[1, 0, 1]], items), items, "wle")
+
+
+def test_resampled_abilities_are_those_of_the_drawn_items(bank):
+    made = bank(3, 6, 12)
+    found = resampled_abilities(made.matrix, made.items, 4, np.random.default_rng(5))
+    assert found.value.equals(ability(made.matrix, made.items)["theta"])
+    at = np.random.default_rng(5).integers(12, size=12)
+    drawn = made.matrix.iloc[:, at].set_axis(range(12), axis=1)
+    items = made.items.iloc[at].set_axis(range(12))
+    assert np.allclose(found.draws.iloc[0], ability(drawn, items)["theta"])
+    assert list(found.draws.columns) == list(made.matrix.index)
+    with pytest.raises(SchemaError, match="at least one"):
+        resampled_abilities(made.matrix, made.items, 0, np.random.default_rng(5))

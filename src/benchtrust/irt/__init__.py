@@ -1,7 +1,9 @@
 """How few items are enough? Item response theory and adaptive testing (arXiv 2606.20626)."""
 
 from benchtrust.irt.ability import (
+    ResampledAbilities,
     ability,
+    resampled_abilities,
 )
 from benchtrust.irt.adaptive import (
     AdaptiveTest,
@@ -86,6 +88,10 @@ from benchtrust.irt.held_out import (
 from benchtrust.irt.item_fit import (
     s_x2,
 )
+from benchtrust.irt.level_dif import (
+    LevelDif,
+    level_dif,
+)
 from benchtrust.irt.pool import (
     hold_out,
 )
@@ -127,9 +133,11 @@ __all__ = [
     "HeldOutLosses",
     "HeldOutTests",
     "ItemReport",
+    "LevelDif",
     "PartAgreement",
     "Population",
     "Priors",
+    "ResampledAbilities",
     "ResidualCorrelations",
     "Selection",
     "SplitHalf",
@@ -163,12 +171,14 @@ __all__ = [
     "hold_out",
     "information",
     "item_report",
+    "level_dif",
     "mantel_haenszel",
     "parameter_stability",
     "part_agreement",
     "person_fit",
     "probability",
     "q3",
+    "resampled_abilities",
     "residual_correlations",
     "residuals",
     "robust_errors",

@@ -1,5 +1,7 @@
 """Ability of respondents on calibrated items: posterior mode, posterior mean, maximum likelihood."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 from numba import njit
@@ -12,6 +14,20 @@ METHODS = ("map", "eap", "ml")
 
 _TOLERANCE = 1e-10
 _LONGEST = 4.0
+
+
+@dataclass(frozen=True)
+class ResampledAbilities:
+    """Abilities, and those of items drawn again, the same items for all respondents.
+
+    Attributes
+    ----------
+    value : (n,) MAP ability, indexed as the answers were.
+    draws : n_draws × n, a row a draw of the items.
+    """
+
+    value: pd.Series
+    draws: pd.DataFrame
 
 
 def ability(matrix: pd.DataFrame, items: pd.DataFrame, method: str = "map") -> pd.DataFrame:
@@ -62,6 +78,35 @@ def ability(matrix: pd.DataFrame, items: pd.DataFrame, method: str = "map") -> p
     frame.attrs["n_items_left_out"] = table.shape[1] - len(common)
     frame.attrs["n_items_not_asked"] = len(parameters) - len(common)
     return frame
+
+
+def resampled_abilities(
+    matrix: pd.DataFrame, items: pd.DataFrame, n_draws: int, rng: np.random.Generator
+) -> ResampledAbilities:
+    """Bootstrap MAP abilities over items whose parameters are taken as known.
+
+    Differences between respondents are then free of the noise that the items bring to all of them.
+
+    Parameters
+    ----------
+    matrix, items : as in `ability`.
+    n_draws, rng : draws of as many items with replacement, and their source.
+
+    Raises
+    ------
+    SchemaError : as `ability`; no draw.
+    """
+    if n_draws < 1:
+        raise SchemaError(f"{n_draws} draws: at least one is needed.")
+    value = ability(matrix, items)["theta"]
+    common = matrix.columns.intersection(items.index, sort=False)
+    values = checked(matrix)[common].to_numpy()
+    a, b = parameters_of(items).loc[common].to_numpy().T
+    draws = np.empty((n_draws, len(values)))
+    for draw in draws:
+        at = rng.integers(len(common), size=len(common))
+        draw[:] = _by_mode(values[:, at], a[at], b[at], 1.0)[0]
+    return ResampledAbilities(value, pd.DataFrame(draws, columns=matrix.index))
 
 
 def _frame(

@@ -1,6 +1,8 @@
 """Does the ranking survive the harness configuration? (SafetyRepro, arXiv 2605.25492)"""
 
 from benchtrust.stability.agreement import RankAgreement, agreement_from_rates, rank_agreement
+from benchtrust.stability.axes import Spread, axis_levels, level_shifts, spread_beyond_noise
+from benchtrust.stability.flip_items import FlipItems, flip_items
 from benchtrust.stability.flips import Orderings, Reversal, flip_rates, orderings, reversal
 from benchtrust.stability.generalizability import (
     GStudy,
@@ -35,6 +37,7 @@ from benchtrust.stability.reversals import (
     mean_leads,
     qualitative_interaction,
 )
+from benchtrust.stability.settling import GapDesign, design_table, gap_design
 from benchtrust.stability.specification import (
     IdentifiedSet,
     SmallestChange,
@@ -69,8 +72,10 @@ from benchtrust.stability.verdicts import verdicts
 
 __all__ = [
     "IMPLEMENTATION",
+    "FlipItems",
     "FlipNull",
     "GStudy",
+    "GapDesign",
     "IdentifiedSet",
     "IndependentNull",
     "ItemScores",
@@ -81,7 +86,9 @@ __all__ = [
     "Rescored",
     "Reversal",
     "SmallestChange",
+    "Spread",
     "agreement_from_rates",
+    "axis_levels",
     "cell_errors",
     "choose",
     "common_items",
@@ -93,22 +100,26 @@ __all__ = [
     "component_kinds",
     "d_study",
     "d_study_intervals",
+    "design_table",
     "detectable_differences",
     "detectable_effect",
     "disclosure",
     "expected_range",
+    "flip_items",
     "flip_null",
     "flip_rates",
     "flip_table",
     "flips_beyond_margin",
     "flips_by_items",
     "g_study",
+    "gap_design",
     "group_shares",
     "holm",
     "identified_set",
     "independent_null",
     "item_scores",
     "items_needed",
+    "level_shifts",
     "majority",
     "mcnemar",
     "mean_leads",
@@ -131,6 +142,7 @@ __all__ = [
     "share_draws",
     "smallest_change",
     "specification_curve",
+    "spread_beyond_noise",
     "turned_leaders",
     "unparsed_leaders",
     "variance_shares",

@@ -83,6 +83,22 @@ class ItemScores:
                 )
         return replace(self, models=(a, b), scores=self.scores[[self.models.index(m) for m in (a, b)]])
 
+    def on(self, items: Sequence[Hashable]) -> "ItemScores":
+        """The same on some of the items, in the order given, which count anew in their parts.
+
+        Raises
+        ------
+        SchemaError : none, one twice, or one that is not there.
+        """
+        place = {item: at for at, item in enumerate(self.items)}
+        lost = [item for item in items if item not in place]
+        if lost or not len(items) or len(set(items)) < len(items):
+            found = f"Item {lost[0]!r} is not there" if lost else f"{len(items)} items, some twice or none"
+            raise SchemaError(f"{found}: choose some of {len(self.items)}, each once.")
+        at = [place[item] for item in items]
+        own = self.scores[:, :, at], self.models, self.configurations, items, self.parts[at]
+        return _assemble(*own, self.parity)
+
 
 def item_scores(
     items: ItemScores | np.ndarray | pd.DataFrame,

@@ -29,7 +29,7 @@ def detectable_effect(m: int, rho_d: float, alpha: float = 0.05, power: float = 
     """
     if m < 1 or not 0 <= rho_d <= 1:
         raise ValueError(f"m={m}, rho_d={rho_d}: one is outside its range.")
-    return _multiple(alpha, power) * math.sqrt(rho_d / m)
+    return multiple(alpha, power) * math.sqrt(rho_d / m)
 
 
 def items_needed(difference: float, rho_d: float, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -46,7 +46,7 @@ def items_needed(difference: float, rho_d: float, alpha: float = 0.05, power: fl
     """
     if not 0 < difference <= 1 or not 0 <= rho_d <= 1:
         raise ValueError(f"difference={difference}, rho_d={rho_d}: one is outside its range.")
-    exact = rho_d * (_multiple(alpha, power) / difference) ** 2
+    exact = rho_d * (multiple(alpha, power) / difference) ** 2
     return max(1, math.ceil(exact * (1 - TIE)))
 
 
@@ -85,7 +85,7 @@ def detectable_differences(
     return pd.DataFrame(table.pairs, columns=["model_a", "model_b"]).assign(
         n_items=asked.sum(axis=1).mean(),
         discordance=(differs.sum(axis=2) / asked.sum(axis=1)).mean(axis=1),
-        detectable=_multiple(alpha, power) * np.sqrt(variance),
+        detectable=multiple(alpha, power) * np.sqrt(variance),
     )
 
 
@@ -115,8 +115,13 @@ def flips_beyond_margin(
     return margins.join(counts.rename(columns={"rho": "rate_beyond"}))
 
 
-def _multiple(alpha: float, power: float) -> float:
-    """z₁₋α/₂ + z_power."""
+def multiple(alpha: float, power: float) -> float:
+    """z₁₋α/₂ + z_power: the true difference, in standard errors, that a two-sided test finds.
+
+    Raises
+    ------
+    ValueError : alpha or power outside (0, 1).
+    """
     if not 0 < alpha < 1 or not 0 < power < 1:
         raise ValueError(f"alpha={alpha}, power={power}: one is outside its range.")
     normal = NormalDist()
