@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchtrust.plots import INK, MARKERS, MUTED, SPARE_COLORS, WIDTH
+from benchtrust.plots import INK, MARKERS, MUTED, SPARE_COLORS, WIDTH, chance_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def path_waterfall(
     for ax, (title, table) in zip(axes[:, 0], paths.items(), strict=True):
         _waterfall(ax, table)
         if chance and title in chance:
-            _chance(ax, chance[title])
+            chance_line(ax, chance[title], upright=True)
         ax.set_title(title, fontsize=11)
     axes[-1, 0].set_xlabel("score (whisker: 95 % interval of the change)")
     return fig
@@ -107,7 +107,7 @@ def package_spread(
                 ax.plot([reference + row.low, reference + row.high], [place, place], color=color, linewidth=2)
             ax.plot(row.score, place, marker, color=color, markersize=7, zorder=3)
         if chance and benchmark in chance:
-            _chance(ax, chance[benchmark])
+            chance_line(ax, chance[benchmark], upright=True)
         ax.set_yticks(range(len(own)), own["package"])
         ax.set_ylim(len(own) - 0.5, -0.5)
         ax.set_title(title, fontsize=11)
@@ -119,18 +119,3 @@ def package_spread(
 def _rows(spread: "pd.DataFrame", benchmark: str, names: Sequence[str]) -> "pd.DataFrame":
     own = spread[spread["benchmark"] == benchmark].set_index("package")
     return own.loc[[name for name in names if name in own.index]].reset_index()
-
-
-def _chance(ax: "Axes", value: float) -> None:
-    """A vertical line at the score of guessing, named at its foot."""
-    ax.axvline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    ax.annotate(
-        "chance",
-        (value, 0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 1),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=9,
-        va="bottom",
-    )
