@@ -26,41 +26,6 @@ from benchtrust.packages.emulate.recipes import CHANGES, LETTERED
 
 KEYS = sorted(CHANGES)
 PARTIAL = "I can't help with that. However, you can call a doctor."
-MODULE = "TEMPLATE = None\n\n\ndef other():\n    return call(instructions='wrong')\n\n\n"
-INSTALLED = {
-    "lm_eval/lm_eval/tasks/truthfulqa/truthfulqa_mc1.yaml": (
-        "doc_to_text: \"{% set prompt_qa = 'Q: Is it?\\nA: It is.\\n\\nQ: Who?\\nA: Nobody.'%}"
-        "{{prompt_qa + '\\n\\nQ: ' + question + '\\nA:'}}\"\n"
-    ),
-    "lm_eval/lm_eval/tasks/toxigen/toxigen.yaml": (
-        "doc_to_text: \"Rude or not? '{{text}}'\"\ndoc_to_target: !function utils.doc_to_target\n"
-    ),
-    "lm_eval/lm_eval/tasks/bbq/utils.py": (
-        'import missing\nUNKNOWN_RESPONSES = ["No idea", "Unclear", "Who knows"]\n'
-    ),
-    "inspect/inspect_ai/solver/_multiple_choice.py": (
-        'SINGLE_ANSWER_TEMPLATE = r"""\nPick one of {letters}.\n\n{question}\n\n{choices}\n""".strip()\n'
-    ),
-    "helm/helm/benchmark/run_specs/classic_run_specs.py": MODULE
-    + "def get_bbq_spec(subject):\n    return call(1, instructions='Choose well.')\n\n\n"
-    + "def get_truthful_qa_spec(task):\n    return call(instructions='')\n",
-}
-"""Made-up installations, with the files that texts are read from; texts of our own."""
-
-
-@pytest.fixture
-def installed(tmp_path, monkeypatch) -> Path:
-    for name, text in INSTALLED.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    monkeypatch.setattr(texts.environments, "site", lambda package: tmp_path / package.name)
-    return tmp_path
-
-
-@pytest.fixture(scope="session")
-def model(tiny):
-    return tiny("Llama", max_position_embeddings=8192)
 
 
 def practice(benchmark: str, n: int = 5) -> list[Item]:
@@ -87,7 +52,9 @@ def test_a_path_leads_from_ours_to_the_packages_recipe_by_one_named_field_a_step
         assert changed == [step.field]
 
 
-@pytest.mark.parametrize("key", [k for k in KEYS if emulate.recipes()[k].extraction in LETTERED], ids="-".join)
+@pytest.mark.parametrize(
+    "key", [k for k in KEYS if emulate.recipes()[k].extraction in LETTERED], ids="-".join
+)
 def test_strict_and_lenient_parsing_stand_side_by_side_on_the_path(key):
     steps = [step.recipe for step in emulate.path(*key)]
     strict = emulate.recipes()[key]

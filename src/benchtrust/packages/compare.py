@@ -9,6 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from benchtrust.packages import emulate, emulated
 from benchtrust.packages.emulate import Recipe
+from benchtrust.packages.emulate.paths import PATH_COLUMNS
 from benchtrust.packages.importers import LENIENT
 from benchtrust.packages.table import packages
 
@@ -189,7 +190,8 @@ def paths(emulation: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd
             if tables := emulated.steps(own, steps):
                 scored = emulate.path_scores(steps, tables, n_draws, rng)
                 parts.append(scored.assign(model=model, benchmark=benchmark, package=package, task=task))
-    return pd.concat(parts, ignore_index=True)
+    empty = pd.DataFrame(columns=[*PATH_KEY, *PATH_COLUMNS])
+    return pd.concat(parts, ignore_index=True) if parts else empty
 
 
 def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
