@@ -43,10 +43,12 @@ def decisions(recorded: pd.DataFrame, emulation: pd.DataFrame) -> pd.DataFrame:
     ``"own"`` for what the package decided, ``"lenient"`` for what the book's parser reads in its answers. An
     answer that was not read has score 0 and no choice; one that failed has none and no score.
     """
-    known = recorded.assign(
-        task=[_task(*row) for row in recorded[["package", "benchmark", "task"]].itertuples(index=False)],
-        reading=np.where(recorded["metric"] == LENIENT, "lenient", "own"),
-        score=recorded["score"].where(recorded["outcome"].isin(["scored", "failed"]), 0.0),
+    logged = recorded[["package", "benchmark", "task"]].drop_duplicates()
+    known = recorded.merge(logged.assign(stock=[_task(*row) for row in logged.itertuples(index=False)]))
+    known = known.assign(
+        task=known["stock"],
+        reading=np.where(known["metric"] == LENIENT, "lenient", "own"),
+        score=known["score"].where(known["outcome"].isin(["scored", "failed"]), 0.0),
     )
     first = known.drop_duplicates([*PATH_KEY, "item_id", "reading"])[list(COLUMNS)]
     keys = {emulate.ours(name).key for name in emulation["benchmark"].unique()}

@@ -63,7 +63,7 @@ def _waterfall(ax: "Axes", table: "pd.DataFrame") -> None:
         ax.plot([start, start], [place - 0.275, place + 0.275], color=color, linewidth=2, zorder=2)
         ax.plot([start + low, start + high], [place, place], color=INK, linewidth=1.4, zorder=3)
         right = max(start + high, end, start)
-        text = f"{step:+.2f}".replace("-", "−") if step else "0"
+        text = f"{step:+.2f}".replace("-", "−") if abs(step) >= 0.005 else "0.00" if step else "0"
         ax.annotate(text, (right, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
     ax.annotate(
         f"{scores[-1]:.2f}",
@@ -150,7 +150,7 @@ def item_matrix(found: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
     size = (WIDTH, 0.7 + 0.55 * len(tables) + 0.3 * sum(heights))
     fig, axes = plt.subplots(len(tables), 1, figsize=size, squeeze=False, height_ratios=heights)
     for ax, (name, (scores, unread)) in zip(axes[:, 0], tables.items(), strict=True):
-        ax.pcolormesh(scores, cmap=_shades(), vmin=0, vmax=1, edgecolors=PAPER, linewidth=0.4)
+        ax.pcolormesh(scores, cmap=_shades(), vmin=0, vmax=1, edgecolors=PAPER, linewidth=0.15)
         rows, columns = np.nonzero(unread.to_numpy())
         ax.plot(columns + 0.5, rows + 0.5, ".", color=INK, markersize=2.5)
         ax.set_yticks(np.arange(len(scores)) + 0.5, scores.index)
@@ -162,7 +162,7 @@ def item_matrix(found: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
 
 
 def _by_item(own: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """Scores and what was not read, packages × items, the items sorted by how many packages have them right."""
+    """Scores and what was not read, packages × items, items that more packages have right first."""
     order = list(dict.fromkeys(own["package"]))
     scores = own.pivot(index="package", columns="item_id", values="score").loc[order]
     sums = [scores.sum(), *(scores.loc[name] for name in order)]
