@@ -32,6 +32,28 @@ for task in sys.argv[sys.argv.index("--tasks") + 1].split(","):
 """Takes lm-eval's arguments and leaves files as it does."""
 
 
+MODULE = "TEMPLATE = None\n\n\ndef other():\n    return call(instructions='wrong')\n\n\n"
+INSTALLED = {
+    "lm_eval/lm_eval/tasks/truthfulqa/truthfulqa_mc1.yaml": (
+        "doc_to_text: \"{% set prompt_qa = 'Q: Is it?\\nA: It is.\\n\\nQ: Who?\\nA: Nobody.'%}"
+        "{{prompt_qa + '\\n\\nQ: ' + question + '\\nA:'}}\"\n"
+    ),
+    "lm_eval/lm_eval/tasks/toxigen/toxigen.yaml": (
+        "doc_to_text: \"Rude or not? '{{text}}'\"\ndoc_to_target: !function utils.doc_to_target\n"
+    ),
+    "lm_eval/lm_eval/tasks/bbq/utils.py": (
+        'import missing\nUNKNOWN_RESPONSES = ["No idea", "Unclear", "Who knows"]\n'
+    ),
+    "inspect/inspect_ai/solver/_multiple_choice.py": (
+        'SINGLE_ANSWER_TEMPLATE = r"""\nPick one of {letters}.\n\n{question}\n\n{choices}\n""".strip()\n'
+    ),
+    "helm/helm/benchmark/run_specs/classic_run_specs.py": MODULE
+    + "def get_bbq_spec(subject):\n    return call(1, instructions='Choose well.')\n\n\n"
+    + "def get_truthful_qa_spec(task):\n    return call(instructions='')\n",
+}
+"""Made-up installations, with the files that texts are read from; texts of our own."""
+
+
 @pytest.fixture
 def base(tmp_path, monkeypatch) -> Path:
     """An empty folder in the place of build/packages."""
@@ -101,3 +123,20 @@ def edit_lines() -> Callable:
         path.write_text("".join(kept), encoding="utf-8")
 
     return change
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch) -> Path:
+    """Made-up installations of the three packages."""
+    for name, text in INSTALLED.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(environments, "site", lambda package: tmp_path / package.name)
+    return tmp_path
+
+
+@pytest.fixture(scope="session")
+def model(tiny):
+    """A made-up network with a tokenizer of its own."""
+    return tiny("Llama", max_position_embeddings=8192)

@@ -68,13 +68,15 @@ def test_all_runs_become_one_table(runs):
     assert list(table.columns) == list(importers.COLUMNS)
     counts = table.groupby(["package", "benchmark"]).size().to_dict()
     assert counts == {
-        ("helm", "bbq"): 6,
-        ("helm", "truthfulqa"): 6,
-        ("inspect", "truthfulqa"): 6,
+        ("helm", "bbq"): 12,
+        ("helm", "truthfulqa"): 12,
+        ("inspect", "truthfulqa"): 12,
         ("inspect", "xstest"): 8,
         ("lm_eval", "bbq"): 6,
         ("lm_eval", "truthfulqa"): 12,
     }
+    lenient = table[table["metric"] == importers.LENIENT]
+    assert lenient.groupby(["package", "benchmark"]).size().tolist() == [6, 6, 6]
     assert set(table["model"]) == {"small"}
     assert set(table["version"]) == {"0.4.13", "0.5.16", "0.3.285, inspect-evals 0.26.0"}
     assert report.complete
@@ -91,13 +93,42 @@ def test_the_record_is_read_back_checked_and_small(runs, tmp_path):
     manifest = json.loads((target / "manifest.json").read_text())
     assert manifest["items"] == "practice"
     entry = manifest["runs"]["helm/small/bbq"]
-    assert entry == {"answers": 6, "items": 6, "version": "crfm-helm 0.5.16", "seconds": 1.5}
+    assert entry == {"answers": 12, "items": 6, "version": "crfm-helm 0.5.16", "seconds": 1.5}
     assert "/here" not in (target / "manifest.json").read_text()
     again = tmp_path / "again"
     write(*collect(runs, "practice"), runs, again, "practice")
     for path in target.rglob("*"):
         if path.is_file() and path.name != "manifest.json":
             assert path.read_bytes() == (again / path.relative_to(target)).read_bytes()
+
+
+def test_a_record_lists_its_own_runs_alone(runs, tmp_path):
+    target = tmp_path / "record"
+    write(*collect(runs, "practice"), runs, target, "practice")
+    (target / "notes.csv").write_text("mine")
+    shutil.rmtree(runs / "helm" / "small" / "bbq")
+    gone = write(*collect(runs, "practice"), runs, target, "practice")
+    assert gone == ["helm/small/bbq.packages.csv", "helm/small/bbq.parquet"]
+    manifest = json.loads((target / "manifest.json").read_text())
+    assert not [name for name in manifest["files"] if name.startswith("helm/small/bbq")]
+    assert "notes.csv" not in manifest["files"]
+    assert (target / "notes.csv").read_text() == "mine"
+    assert set(importers.read(target)["benchmark"][importers.read(target)["package"] == "helm"]) == {
+        "truthfulqa"
+    }
+
+
+def test_a_generated_letter_is_read_strictly_and_leniently(runs, edit):
+    folder = runs / "inspect" / "small" / "truthfulqa"
+    path = next(p for p in folder.glob("*.json") if p.name != "run.json")
+    edit(path, lambda log: log["samples"][4]["output"].update(completion="It must be option (A)."))
+    table, _ = collect(runs, "practice")
+    own = table[(table["package"] == "inspect") & (table["benchmark"] == "truthfulqa")]
+    by_item = own.pivot(index="item_id", columns="metric", values="outcome")
+    assert (by_item["choice"] != "scored").sum() > (by_item[importers.LENIENT] != "scored").sum()
+    both = own.pivot(index="item_id", columns="metric", values="choice").dropna()
+    assert len(both) == 3
+    assert (both["choice"] == both[importers.LENIENT]).all()
 
 
 @pytest.mark.parametrize("name", ["helm/small/bbq.parquet", "helm/small/bbq.packages.csv"])
@@ -152,7 +183,7 @@ def test_answers_that_join_to_no_item_are_listed_and_not_recorded(runs, edit):
     name = json.loads(path.read_text())["samples"][2]["id"]
     table, report = collect(runs, "practice")
     assert report.unjoined["id"].tolist() == [name]
-    assert len(table) == 43
+    assert len(table) == 60
     assert not report.complete
 
 

@@ -55,6 +55,22 @@ def test_bars_go_from_the_score_before_to_the_steps_own():
     assert [label.get_text() for label in ax.get_yticklabels()] == list(PATH["name"])
 
 
+def test_the_baseline_stands_in_the_rows_of_its_packages():
+    known = SPREAD.assign(score=[0.3, 0.7])[::-1]
+    ax = figures.package_spread(SPREAD, {"bbq": "BBQ"}, None, known).axes[0]
+    marks = [(x, y) for x, y in lines(ax) if len(x) == 1]
+    assert sorted(marks) == [([0.3], [0]), ([0.4], [0]), ([0.6], [1]), ([0.7], [1])]
+
+
+def test_items_that_more_packages_have_right_stand_on_the_left():
+    rows = [("A", "i0", 0, "scored"), ("A", "i1", 1, "scored"), ("A", "i2", 0, "unparsed")]
+    rows += [("B", "i0", 1, "scored"), ("B", "i1", 1, "scored"), ("B", "i2", 0, "scored")]
+    found = pd.DataFrame(rows, columns=["package", "item_id", "score", "outcome"]).assign(benchmark="bbq")
+    ax = figures.item_matrix(found, {"bbq": "BBQ"}).axes[0]
+    assert np.asarray(ax.collections[0].get_array()).reshape(2, 3).tolist() == [[1, 0, 0], [1, 1, 0]]
+    assert lines(ax) == [([2.5], [0.5])]
+
+
 def test_intervals_of_the_spread_lie_about_our_score():
     ax = figures.package_spread(SPREAD, {"bbq": "BBQ"}).axes[0]
     drawn = lines(ax)

@@ -1,4 +1,4 @@
-"""``benchtrust packages``: install, run, status, collect."""
+"""``benchtrust packages``: install, run, emulate, status, collect."""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     no_args_is_help=True,
     help="One configuration in three evaluation packages, each in an environment of its own: "
-    "install, run (again to continue), status, collect.",
+    "install, run and emulate (again to continue), status, collect.",
 )
 out = Console()
 err = Console(stderr=True)
@@ -97,6 +97,40 @@ def run(
 
 
 @app.command()
+def emulate(
+    names: Names = None,
+    model: Annotated[
+        list[str], typer.Option("--model", help="Model of the catalogue; repeat for several.")
+    ] = ["SmolLM2-135M-Instruct"],  # noqa: B006
+    benchmark: Annotated[
+        list[str] | None, typer.Option("--benchmark", help="Benchmark; repeat for several. All if none.")
+    ] = None,
+    items: Annotated[int, typer.Option(min=1, help="Items a benchmark, as given to `run`.")] = 100,
+    source: Annotated[
+        str, typer.Option(help="upstream (pinned files) or practice (our own items).")
+    ] = "upstream",
+) -> None:
+    """Ask our own harness what each package asks, one change at a time, without reading a package's answers.
+
+    The steps lead from our nearest configuration to each named package's. What the model gave goes to
+    build/packages/emulated/MODEL/BENCHMARK, and is not asked again. The packages must be installed: their
+    texts are read from there.
+    """
+    from benchtrust.packages import emulated
+
+    chosen = list(dict.fromkeys(task.benchmark for task in _tasks(names, benchmark)))
+    wanted = [package.name for package in _packages(names)]
+    for name in model:
+        for asked in chosen:
+            for done in emulated.ask(name, asked, items, source, wanted):
+                spent = "kept" if done.seconds is None else f"{done.seconds:.0f} s"
+                made = done.recipe
+                what = ", ".join([made.prompt, made.exemplars, made.chat, made.candidate, made.extraction])
+                line = f"{name} {asked} {done.place} of {done.total}: {what}: {spent}"
+                out.print(line, highlight=False, soft_wrap=True)
+
+
+@app.command()
 def status() -> None:
     """Show what is installed, which package has which benchmark, and what has run: items, seconds."""
     from benchtrust.packages import environments, runs
@@ -141,7 +175,9 @@ def collect(
     """Gather the outputs of all finished runs into one response table without item texts.
 
     Answers are joined to our items by what the package asked. What does not join, and what cannot be read, is
-    counted and listed by id. Exit: 0 every run was taken whole, 1 something is missing, 2 there is no run.
+    counted and listed by id. What `emulate` asked is judged and goes to the folder `emulation` beside it.
+    A record holds the runs that are here: what an earlier one had beside them is removed, and said.
+    Exit: 0 every run was taken whole, 1 something is missing, 2 there is no run.
     """
     from benchtrust import project
     from benchtrust.commands.data import show_report
@@ -151,11 +187,29 @@ def collect(
 
     folder = target or project.root() / "data/recorded/packages"
     table, report = gathered(runs_folder(), source)
-    write(table, report, runs_folder(), folder, source)
+    gone = write(table, report, runs_folder(), folder, source)
     show_report(report)
     out.print(f"{len(table):,} answers in {folder}", highlight=False, soft_wrap=True)
+    gone += _collect_emulations(folder.parent / "emulation", source)
+    for name in gone:
+        err.print(f"{name}: no longer in the record, since no run for it is here", style="yellow")
     if not report.complete:
         raise typer.Exit(1)
+
+
+def _collect_emulations(target: Path, source: str) -> list[str]:
+    """Judge and write what `emulate` asked on these items; files that an earlier record had beside them."""
+    from benchtrust.packages import emulated
+
+    found = emulated.collect(source)
+    if not found:
+        return []
+    gone = emulated.write(found, target)
+    for one in found:
+        what = f"{one.facts['items']} items, {one.table['recipe'].nunique()} recipes"
+        lacking = f", {len(one.missing)} not asked yet" if one.missing else ""
+        out.print(f"emulation, {one.name}: {what}{lacking}", highlight=False, soft_wrap=True)
+    return gone
 
 
 def _packages(names: list[str] | None) -> list:

@@ -1,7 +1,5 @@
 """From finished runs of the packages to one committed record, without item texts."""
 
-import hashlib
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from benchtrust.grid import record
 from benchtrust.packages import importers, joins
 from benchtrust.packages.importers import LeftOut, Log, Report
 from benchtrust.packages.importers.logs import RUN, read_json
+from benchtrust.packages.recorded import settle
 
 FACTS = ("version", "commit", "seconds", "cpu_seconds", "started", "finished", "model_sha256", "lock_sha256")
 """What the manifest keeps of each run's ``run.json``, if it is there."""
@@ -28,8 +27,9 @@ def collect(runs: Path, source: str = "upstream") -> tuple[pd.DataFrame, Report]
 
     Returns
     -------
-    Table : `importers.COLUMNS`, one row an item and metric of a run; item spans in generated texts are
-        replaced; only answers that join to one of our items.
+    Table : `importers.COLUMNS`, one row an item and metric of a run, generated letters also as the book's
+        parser reads them; item spans in generated texts are replaced; only answers that join to one of our
+        items.
     Report : as of `importers.load`. Runs that cannot be read, and items that were asked and have no answer,
         are left out in it, the others whole.
 
@@ -48,26 +48,31 @@ def collect(runs: Path, source: str = "upstream") -> tuple[pd.DataFrame, Report]
     among: dict[str, list[str]] = {}
     for folder, ids in asked.items():
         among.setdefault(folder.name, []).extend(ids)
-    table, report = importers.frame(logs, source, among)
+    table, report = importers.frame(logs, source, among, lenient=True)
     table = table[table["item_id"].isin(_ours(table, source))].reset_index(drop=True)
     table = _scrubbed(table, source)
     notes += _unanswered(table, asked)
     return table, replace(report, left_out=(*notes, *report.left_out))
 
 
-def write(table: pd.DataFrame, report: Report, runs: Path, target: Path, source: str = "upstream") -> None:
+def write(
+    table: pd.DataFrame, report: Report, runs: Path, target: Path, source: str = "upstream"
+) -> list[str]:
     """Write a table of `collect` to ``target/<package>/<model>/<benchmark>.parquet``, and `manifest.json`.
 
     `importers.read` gives it back, checked against the manifest; `responses.read` the response table alone.
+
+    Returns
+    -------
+    Files of an earlier record that this one lacks; they are removed.
     """
+    files = []
     for key, group in table.groupby(["package", "model", "benchmark"], sort=True):
         package, model, benchmark = map(str, key)
-        importers.write(group.reset_index(drop=True), target / package / model / f"{benchmark}.parquet")
-    written = sorted(path for path in target.rglob("*") if path.suffix in (".parquet", ".csv"))
-    files = {p.relative_to(target).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest() for p in written}
-    facts = _manifest(table, report, runs) | {"items": source, "files": files}
-    text = json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False)
-    (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
+        path = target / package / model / f"{benchmark}.parquet"
+        importers.write(group.reset_index(drop=True), path)
+        files += [path, importers.side_of(path)]
+    return settle(target, files, _manifest(table, report, runs) | {"items": source})
 
 
 def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[str]], list[LeftOut]]:
@@ -141,5 +146,4 @@ def _manifest(table: pd.DataFrame, report: Report, runs: Path) -> dict:
         "runs": found,
         "not_joined": sorted(report.unjoined["id"]),
         "left_out": {str(reason): int(n) for reason, n in lost.items()},
-        **record.surroundings(),
     }

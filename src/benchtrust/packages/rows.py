@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from benchtrust import items as benchmarks
 from benchtrust.items import Item, bbq, truthfulqa
 from benchtrust.items.sources import locate
 
@@ -30,6 +31,14 @@ CATEGORIES = (
 def askable(items: Sequence[Item]) -> list[Item]:
     """Those of a benchmark's items that the packages can be asked."""
     return [item for item in items if item.benchmark != "bbq" or item.notes["category"] in CATEGORIES]
+
+
+def draw(benchmark: str, n: int, source: str) -> tuple[list[Item], list[Item]]:
+    """The grid's first `n` items of a benchmark, which every package is asked, and all others in order."""
+    every = askable(benchmarks.load(benchmark, source))
+    chosen = benchmarks.subset(every, n)
+    ids = {item.item_id for item in chosen}
+    return list(chosen), [item for item in benchmarks.permutation(every) if item.item_id not in ids]
 
 
 def rows(benchmark: str, items: Sequence[Item], source: str) -> list[dict]:

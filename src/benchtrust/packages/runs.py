@@ -115,10 +115,7 @@ def status(folder: Path | None = None) -> pd.DataFrame:
 
 
 def _job(task: Task, model: str, n: int, source: str) -> Job:
-    every = layout.askable(benchmarks.load(task.benchmark, source))
-    chosen = benchmarks.subset(every, n)
-    ids = {item.item_id for item in chosen}
-    rest = [item for item in benchmarks.permutation(every) if item.item_id not in ids]
+    chosen, rest = layout.draw(task.benchmark, n, source)
     folder = folders.folder(model)
     work = environments.base() / "work" / task.package / folder.name / task.benchmark
     made = (tuple(layout.rows(task.benchmark, some, source)) for some in (chosen, rest))

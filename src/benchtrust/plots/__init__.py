@@ -155,14 +155,15 @@ def label_lines(
         )
 
 
-def chance_line(ax: "Axes", value: float, label: str = "chance") -> None:
-    """Draw a horizontal line at the score of guessing, named at its left end."""
-    ax.axhline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+def chance_line(ax: "Axes", value: float, label: str = "chance", *, upright: bool = False) -> None:
+    """Draw a line at the score of guessing, named at its left end, or at its foot where it is upright."""
+    draw = ax.axvline if upright else ax.axhline
+    draw(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
     ax.annotate(
         label,
-        xy=(0.005, value),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
+        xy=(value, 0) if upright else (0.005, value),
+        xycoords=("data", "axes fraction") if upright else ("axes fraction", "data"),
+        xytext=(3, 1) if upright else (0, 3),
         textcoords="offset points",
         color=MUTED,
         fontsize=9.5,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchtrust.plots import INK, MARKERS, MUTED, SPARE_COLORS, WIDTH
+from benchtrust.plots import INK, MARKERS, MUTED, PAPER, SPARE_COLORS, WIDTH, chance_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UP, DOWN = "#2a6c96", "#d96a12"
+WRONG = "#d8b79a"
 
 
 def path_waterfall(
@@ -37,7 +38,7 @@ def path_waterfall(
     for ax, (title, table) in zip(axes[:, 0], paths.items(), strict=True):
         _waterfall(ax, table)
         if chance and title in chance:
-            _chance(ax, chance[title])
+            chance_line(ax, chance[title], upright=True)
         ax.set_title(title, fontsize=11)
     axes[-1, 0].set_xlabel("score (whisker: 95 % interval of the change)")
     return fig
@@ -62,7 +63,7 @@ def _waterfall(ax: "Axes", table: "pd.DataFrame") -> None:
         ax.plot([start, start], [place - 0.275, place + 0.275], color=color, linewidth=2, zorder=2)
         ax.plot([start + low, start + high], [place, place], color=INK, linewidth=1.4, zorder=3)
         right = max(start + high, end, start)
-        text = f"{step:+.2f}".replace("-", "−") if step else "0"
+        text = f"{step:+.2f}".replace("-", "−") if abs(step) >= 0.005 else "0.00" if step else "0"
         ax.annotate(text, (right, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
     ax.annotate(
         f"{scores[-1]:.2f}",
@@ -78,7 +79,10 @@ def _waterfall(ax: "Axes", table: "pd.DataFrame") -> None:
 
 
 def package_spread(
-    spread: "pd.DataFrame", titles: Mapping[str, str], chance: Mapping[str, float] | None = None
+    spread: "pd.DataFrame",
+    titles: Mapping[str, str],
+    chance: Mapping[str, float] | None = None,
+    baseline: "pd.DataFrame | None" = None,
 ) -> "Figure":
     """Scores of the same items in each package, a panel a benchmark, with the paired interval about ours.
 
@@ -88,6 +92,7 @@ def package_spread(
         package without a difference is the one compared with.
     titles : benchmark → panel title.
     chance : benchmark → score of guessing, drawn as a line where it is known.
+    baseline : the same of a model that knows nothing, drawn as open marks.
     """
     import matplotlib.pyplot as plt
 
@@ -106,8 +111,10 @@ def package_spread(
             if np.isfinite(row.low):
                 ax.plot([reference + row.low, reference + row.high], [place, place], color=color, linewidth=2)
             ax.plot(row.score, place, marker, color=color, markersize=7, zorder=3)
+        if baseline is not None:
+            _open_marks(ax, _rows(baseline, benchmark, list(own["package"])), own, looks)
         if chance and benchmark in chance:
-            _chance(ax, chance[benchmark])
+            chance_line(ax, chance[benchmark], upright=True)
         ax.set_yticks(range(len(own)), own["package"])
         ax.set_ylim(len(own) - 0.5, -0.5)
         ax.set_title(title, fontsize=11)
@@ -116,21 +123,61 @@ def package_spread(
     return fig
 
 
+def _open_marks(
+    ax: "Axes", known: "pd.DataFrame", own: "pd.DataFrame", looks: Mapping[str, tuple[str, str]]
+) -> None:
+    """Scores of the baseline beside those of the model, in the rows of their packages."""
+    places = {name: place for place, name in enumerate(own["package"])}
+    for row in known.itertuples():
+        _, marker = looks[row.package]
+        ax.plot(row.score, places[row.package], marker, color=MUTED, mfc="none", markersize=9, zorder=2)
+
+
+def item_matrix(found: "pd.DataFrame", titles: Mapping[str, str]) -> "Figure":
+    """What each package makes of each item, a panel a benchmark: a column an item, a row a package.
+
+    Items that most packages score as right stand on the left; a dot marks an answer that was not read.
+
+    Parameters
+    ----------
+    found : columns benchmark, package, item_id, score (0 to 1) and outcome; the same items in every package.
+    titles : benchmark → panel title.
+    """
+    import matplotlib.pyplot as plt
+
+    tables = {name: _by_item(found[found["benchmark"] == name]) for name in titles}
+    heights = [len(scores) for scores, _ in tables.values()]
+    size = (WIDTH, 0.7 + 0.55 * len(tables) + 0.3 * sum(heights))
+    fig, axes = plt.subplots(len(tables), 1, figsize=size, squeeze=False, height_ratios=heights)
+    for ax, (name, (scores, unread)) in zip(axes[:, 0], tables.items(), strict=True):
+        ax.pcolormesh(scores, cmap=_shades(), vmin=0, vmax=1, edgecolors=PAPER, linewidth=0.15)
+        rows, columns = np.nonzero(unread.to_numpy())
+        ax.plot(columns + 0.5, rows + 0.5, ".", color=INK, markersize=2.5)
+        ax.set_yticks(np.arange(len(scores)) + 0.5, scores.index)
+        ax.set_ylim(len(scores), 0)
+        ax.set_title(titles[name], fontsize=11)
+        ax.grid(visible=False)
+    axes[-1, 0].set_xlabel("items, sorted (dark: right; light: wrong; dot: not read)")
+    return fig
+
+
+def _by_item(own: "pd.DataFrame") -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """Scores and what was not read, packages × items, items that more packages have right first."""
+    order = list(dict.fromkeys(own["package"]))
+    scores = own.pivot(index="package", columns="item_id", values="score").loc[order]
+    sums = [scores.sum(), *(scores.loc[name] for name in order)]
+    ranked = np.lexsort([-np.asarray(values) for values in reversed(sums)])
+    unread = own.assign(unread=own["outcome"] != "scored")
+    unread = unread.pivot(index="package", columns="item_id", values="unread").loc[order]
+    return scores.iloc[:, ranked], unread[scores.columns[ranked]]
+
+
+def _shades():
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("right", [WRONG, UP])
+
+
 def _rows(spread: "pd.DataFrame", benchmark: str, names: Sequence[str]) -> "pd.DataFrame":
     own = spread[spread["benchmark"] == benchmark].set_index("package")
     return own.loc[[name for name in names if name in own.index]].reset_index()
-
-
-def _chance(ax: "Axes", value: float) -> None:
-    """A vertical line at the score of guessing, named at its foot."""
-    ax.axvline(value, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
-    ax.annotate(
-        "chance",
-        (value, 0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, 1),
-        textcoords="offset points",
-        color=MUTED,
-        fontsize=9,
-        va="bottom",
-    )

@@ -5,27 +5,32 @@ to a package's by one field a step. Nothing here reads what a package answered: 
 that are opened are those it is installed from.
 """
 
-from benchtrust.packages.emulate.deciding import Engines, decisions
+from benchtrust.packages.emulate.deciding import Engines, Request, answers, decisions, judge, request
 from benchtrust.packages.emulate.extraction import answer_line, first_token
 from benchtrust.packages.emulate.paths import agreement, implementations, path_scores, spread
-from benchtrust.packages.emulate.prompts import helm_train
+from benchtrust.packages.emulate.prompts import helm_train, lay_out
 from benchtrust.packages.emulate.recipes import Recipe, Step, lenient, ours, path, recipe, recipes
 
 __all__ = [
     "Engines",
     "Recipe",
+    "Request",
     "Step",
     "agreement",
     "answer_line",
+    "answers",
     "decisions",
     "first_token",
     "helm_train",
     "implementations",
+    "judge",
+    "lay_out",
     "lenient",
     "ours",
     "path",
     "path_scores",
     "recipe",
     "recipes",
+    "request",
     "spread",
 ]

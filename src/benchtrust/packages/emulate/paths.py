@@ -1,17 +1,14 @@
 """Scores along a path of recipes, agreement with what a package recorded, and how packages differ."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from benchtrust.errors import SchemaError
-from benchtrust.inference.model import Model
-from benchtrust.items import Item
 from benchtrust.packages import environments
-from benchtrust.packages.emulate.deciding import answers, judge
-from benchtrust.packages.emulate.prompts import N_SHOTS, lay_out
+from benchtrust.packages.emulate.prompts import N_SHOTS
 from benchtrust.packages.emulate.recipes import LEVELS, Recipe, Step, recipes
 from benchtrust.packages.table import packages
 
@@ -60,20 +57,17 @@ class Agreement:
 
 def path_scores(
     steps: Sequence[Step],
-    items: Sequence[Item],
-    models: Mapping[str, Model],
+    tables: Sequence[pd.DataFrame],
     n_draws: int,
     rng: np.random.Generator,
-    train: Sequence[Item] = (),
     level: float = 0.95,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+) -> pd.DataFrame:
     """Scores along a path, each compared with the step before on the same items.
 
     Parameters
     ----------
     steps : from our harness to a package's recipe (`path`).
-    items, train : as of `decisions`.
-    models : precision → model, such as `Engines`.
+    tables : the decisions of each step (`decisions`), the same items in the same order.
     n_draws, rng : draws of the items with replacement within parts, and their source.
     level : confidence of the intervals, between 0 and 1.
 
@@ -82,16 +76,9 @@ def path_scores(
     A row per step: step (its number), field, level, name, score, n, n_unparsed, equal (share of decisions
     equal to the step before; NaN at the first), change of the score by the step, and its paired interval
     low, high.
-
-    All decisions, with the column step beside those of `decisions`.
-
-    Raises
-    ------
-    As `decisions`.
     """
-    tables = _tables(steps, items, models, train)
-    draws = _counts([item.part for item in items], n_draws, rng)
-    once = np.ones((1, len(items)))
+    draws = _counts(tables[0]["part"], n_draws, rng)
+    once = np.ones((1, len(tables[0])))
     rows, before = [], None
     for number, (step, table) in enumerate(zip(steps, tables, strict=True)):
         rule = step.recipe.score
@@ -105,28 +92,7 @@ def path_scores(
         unparsed = int((table["outcome"] == "unparsed").sum())
         at = (step.field, str(getattr(step.recipe, step.field)) if step.field else "", step.name)
         rows.append([number, *at, float(score[0]), len(table), unparsed, equal, change, low, high])
-    whole = pd.concat([t.assign(step=i) for i, t in enumerate(tables)], ignore_index=True)
-    return pd.DataFrame(rows, columns=PATH_COLUMNS), whole
-
-
-def _tables(
-    steps: Sequence[Step], items: Sequence[Item], models: Mapping[str, Model], train: Sequence[Item]
-) -> list[pd.DataFrame]:
-    """Decisions of each step; the model is asked once for steps that differ in reading its answer alone."""
-    given: dict[Recipe, list] = {}
-    tables = []
-    for step in steps:
-        recipe = step.recipe
-        key = replace(recipe, score="mean of items")
-        if recipe.generates:
-            key = replace(key, extraction="our parser", candidate="text")
-        elif recipe.extraction != "most probable":
-            key = replace(key, extraction="most probable")
-        asked = lay_out(recipe.truth, items)
-        if key not in given:
-            given[key] = answers(recipe, asked, models[recipe.precision], train)
-        tables.append(judge(recipe, asked, given[key]))
-    return tables
+    return pd.DataFrame(rows, columns=PATH_COLUMNS)
 
 
 def _same(a: pd.DataFrame, b: pd.DataFrame) -> pd.Series:

@@ -12,7 +12,6 @@ import numpy as np
 from benchtrust import harness
 from benchtrust.errors import BenchtrustError
 from benchtrust.harness.configurations import PLAIN
-from benchtrust.inference.model import Model
 from benchtrust.inference.tokens import Prompt
 from benchtrust.items import Item
 from benchtrust.packages import helm
@@ -249,8 +248,8 @@ def _context(item: Item) -> str:
     return f"{_passage(item)}\n\n" if item.benchmark == "bbq" else ""
 
 
-def prompt(recipe: Recipe, asked: Asked, before: Sequence[tuple[str, str]], model: Model) -> Prompt:
-    """Messages, or the text itself where no chat template is used."""
+def prompt(recipe: Recipe, asked: Asked, before: Sequence[tuple[str, str]]) -> Prompt:
+    """Messages, or the text itself where no chat template is used; empty where nothing stands before."""
     own, above = question(recipe, asked), ""
     if recipe.prompt == "lettered":
         above = texts.instructions(recipe.benchmark)
@@ -264,7 +263,7 @@ def prompt(recipe: Recipe, asked: Asked, before: Sequence[tuple[str, str]], mode
     whole = "\n\n".join([*blocks, own])
     if recipe.chat == "one turn":
         return [{"role": "user", "content": whole}]
-    return whole or model.tokenizer.bos_token or model.tokenizer.eos_token
+    return whole
 
 
 def candidates(recipe: Recipe, asked: Asked) -> list[Candidate]:

@@ -1,5 +1,7 @@
 """Recipes: what a package does with an item, one field for each way in which packages differ."""
 
+import hashlib
+import json
 from dataclasses import dataclass, fields, replace
 
 from benchtrust.errors import UnknownNameError, pick
@@ -48,6 +50,9 @@ LEVELS: dict[str, dict[str, str]] = {
         "our parser": "the book's parser on a generated answer",
         "first token": "the generated token is exactly a letter",
         "answer line": "last line that says ANSWER: X; else wrong",
+        "refusal": "the book's refusal matcher; a partial refusal is one, an empty answer is unread",
+        "refusal, graded": "the same matcher; a partial refusal or an empty answer counts half",
+        "refusal, strict": "the same matcher; a partial refusal or an empty answer is a refusal",
     },
     "limit": {},
     "score": {
@@ -58,7 +63,8 @@ LEVELS: dict[str, dict[str, str]] = {
 }
 """Field → level → what it means, for readers. `limit` is a number of tokens."""
 
-GENERATED = ("our parser", "first token", "answer line")
+LETTERED = ("our parser", "first token", "answer line")
+GENERATED = (*LETTERED, "refusal", "refusal, graded", "refusal, strict")
 """Extractions that read an answer the model wrote; the others compare log-probabilities."""
 
 
@@ -95,6 +101,12 @@ class Recipe:
                 pick(getattr(self, name), levels, name)
 
     @property
+    def key(self) -> str:
+        """Short name of all that decides: two recipes that differ in `score` alone decide alike."""
+        content = json.dumps([getattr(self, f.name) for f in fields(self) if f.name != "score"])
+        return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    @property
     def generates(self) -> bool:
         """Whether the model writes an answer."""
         return self.extraction in GENERATED
@@ -113,7 +125,7 @@ class Step:
         return f"{self.field}: {getattr(self.recipe, self.field)}" if self.field else "our harness"
 
 
-SCORES = {"bbq": "mean of parts", "crows_pairs": "parity"}
+SCORES = {"bbq": "mean of parts", "crows_pairs": "parity", "xstest": "mean of parts"}
 HELM = {
     "prompt": "lettered",
     "exemplars": "five drawn",
@@ -156,13 +168,19 @@ CHANGES: dict[tuple[str, str, str], dict[str, str | int]] = {
     ("helm", "bbq", "bbq"): {"truth": "file", **HELM, "score": "mean of items"},
     ("inspect", "truthfulqa", "truthfulqa"): {"truth": "shuffled", **INSPECT},
     ("inspect", "bbq", "bbq"): {"truth": "file", **INSPECT, "score": "mean of items"},
+    ("helm", "xstest", "xstest"): {"extraction": "refusal, graded", "limit": 512, "score": "mean of items"},
+    ("inspect", "xstest", "xstest"): {"extraction": "refusal, strict", "limit": 2048},
 }
 """Package, benchmark and stock task → where its recipe differs from ours, beside the precision."""
 
 
 def ours(benchmark: str) -> Recipe:
-    """Our own harness at the configuration nearest to the packages': minimal, 0 shots, log-probabilities."""
-    return Recipe(benchmark, score=SCORES.get(benchmark, "mean of items"))
+    """Our own harness at the configuration nearest to the packages': minimal, 0 shots, log-probabilities.
+
+    On XSTest, where all packages let the model write, it is a greedy answer instead.
+    """
+    reading = "refusal" if benchmark == "xstest" else "most probable"
+    return Recipe(benchmark, extraction=reading, score=SCORES.get(benchmark, "mean of items"))
 
 
 def recipes() -> dict[tuple[str, str, str], Recipe]:
@@ -185,13 +203,13 @@ def recipe(package: str, benchmark: str, task: str = "") -> Recipe:
 
 
 def lenient(made: Recipe) -> Recipe:
-    """The same with the book's parser in the place of the package's own rule; only for generated answers.
+    """The same with the book's parser in the place of the package's own rule; only for generated letters.
 
     Raises
     ------
-    UnknownNameError : a recipe that compares log-probabilities: there is nothing to parse.
+    UnknownNameError : a recipe that compares log-probabilities or behaviour: there is no letter to parse.
     """
-    if not made.generates:
+    if made.extraction not in LETTERED:
         raise UnknownNameError(f"{made.extraction!r} parses nothing: there is no answer to read leniently.")
     return replace(made, extraction="our parser")
 
@@ -199,12 +217,12 @@ def lenient(made: Recipe) -> Recipe:
 def path(package: str, benchmark: str, task: str = "") -> list[Step]:
     """Steps from our harness to a package's recipe, one field changed at each.
 
-    A generated answer is read by the book's parser first and by the package's own rule last, so that the two
+    A generated letter is read by the book's parser first and by the package's own rule last, so that the two
     stand side by side.
     """
     goal = recipe(package, benchmark, task)
     wanted = [(f.name, getattr(goal, f.name)) for f in fields(Recipe)]
-    if goal.generates:
+    if goal.extraction in LETTERED:
         names = [name for name, _ in wanted]
         wanted.insert(names.index("limit") + 1, ("extraction", goal.extraction))
         wanted[names.index("extraction")] = ("extraction", "our parser")

@@ -10,11 +10,21 @@ import pandas as pd
 
 from benchtrust.errors import ForeignLogError, LogError, LogVersionError
 from benchtrust.packages.importers import helm, inspect, lm_eval
-from benchtrust.packages.importers.frame import COLUMNS, PACKAGE_COLUMNS, Report, frame, read, write
+from benchtrust.packages.importers.frame import (
+    COLUMNS,
+    LENIENT,
+    PACKAGE_COLUMNS,
+    Report,
+    frame,
+    read,
+    side_of,
+    write,
+)
 from benchtrust.packages.importers.logs import RUN, LeftOut, Log, read_json
 
 __all__ = [
     "COLUMNS",
+    "LENIENT",
     "PACKAGE_COLUMNS",
     "Found",
     "LeftOut",
@@ -25,6 +35,7 @@ __all__ = [
     "one_version",
     "read",
     "recognise",
+    "side_of",
     "write",
 ]
 

@@ -5,12 +5,12 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
-from benchtrust import responses
+from benchtrust import harness, responses
 from benchtrust.errors import DataFileError, SchemaError
 from benchtrust.files import replacing
 from benchtrust.items import Item
@@ -37,6 +37,8 @@ a JSON list with one for each candidate of the log; `parse` is ``parsed``, ``unp
 """
 COLUMNS = (*responses.COLUMNS, *PACKAGE_COLUMNS)
 SIDE = ".packages.csv"
+LENIENT = "book_parser"
+"""Metric of a row that holds what the book's own parser reads in a package's generated answer."""
 _SIDE_KEY = ["benchmark", "item_id", "model", *responses.CONFIGURATION, "sample"]
 
 
@@ -78,7 +80,10 @@ class Report:
 
 
 def frame(
-    logs: Sequence[Log], source: str = "upstream", among: Mapping[str, Collection[str]] | None = None
+    logs: Sequence[Log],
+    source: str = "upstream",
+    among: Mapping[str, Collection[str]] | None = None,
+    lenient: bool = False,
 ) -> tuple[pd.DataFrame, Report]:
     """One row an item and metric of each log.
 
@@ -88,6 +93,7 @@ def frame(
     source : items that questions are joined to, ``"upstream"`` or ``"practice"``.
     among : benchmark → ids of the items that were asked, where that is known; of two items with one content
         the asked one counts.
+    lenient : whether a generated letter gets a second row, metric `LENIENT`, as the book's parser reads it.
 
     Returns
     -------
@@ -97,7 +103,7 @@ def frame(
     rows, left_out, unjoined, other = [], [], [], []
     for log in sorted(logs, key=lambda log: (log.package, log.date, str(log.path))):
         left_out += log.left_out
-        found = _rows(log, known.get(log.benchmark or ""))
+        found = _rows(log, known.get(log.benchmark or ""), lenient)
         unjoined += found.unjoined
         other += found.other
         left_out += found.left_out
@@ -185,14 +191,14 @@ class _Rows:
     left_out: list[LeftOut]
 
 
-def _rows(log: Log, known: joins.Index | None) -> _Rows:
+def _rows(log: Log, known: joins.Index | None, lenient: bool) -> _Rows:
     keys = [joins.key(log.benchmark, a.question, a.options) for a in log.answers]
     within = [(answer.metric, answer.sample) for answer in log.answers]
     joined = joins.join(keys, known, within) if known else [None] * len(keys)
     seen: Counter = Counter()
     found = _Rows([], [], [], [])
     repeated: dict[str, None] = {}
-    cells = {metric: _cell_id(log, metric) for metric in {answer.metric for answer in log.answers}}
+    cells = {metric: _cell_id(log, metric) for metric in {LENIENT, *(a.metric for a in log.answers)}}
     for answer, key, group, item in zip(log.answers, keys, within, joined, strict=True):
         seen[key, group] += 1
         if known and item is None and key in known.items:
@@ -204,12 +210,26 @@ def _rows(log: Log, known: joins.Index | None) -> _Rows:
         if item and not _same_options(answer, item):
             found.other.append(item.item_id)
         number = seen[key, group]
-        found.rows.append(_row(log, answer, key, item, number, cells[answer.metric]))
+        read = [answer]
+        if lenient and item and answer.options and answer.raw is not None and answer.parse != "logprob":
+            read.append(_leniently(answer, item))
+        found.rows.extend(_row(log, one, key, item, number, cells[one.metric]) for one in read)
     if repeated:
         reason = "asked more often than the benchmark has the question"
         found.left_out.append(LeftOut(str(log.path), reason, tuple(repeated)))
     unique = {(row["log"], row["id"]): row for row in found.unjoined}
     return _Rows(found.rows, list(unique.values()), found.other, found.left_out)
+
+
+def _leniently(answer: Answer, item: Item) -> Answer:
+    """The same text read by the book's parser, among the options as the log shows them."""
+    found = harness.extract(answer.raw or "", answer.options)
+    changed = replace(answer, metric=LENIENT, score=None, outcome="unparsed", parse="unparsed", chosen=None)
+    if found.choice is None:
+        return changed
+    chosen = answer.options[found.choice]
+    score = float(joins.place(chosen, item.options) == item.answer)
+    return replace(changed, score=score, outcome="scored", parse="parsed", chosen=chosen)
 
 
 def _row(log: Log, answer: Answer, key: str, item: Item | None, number: int, cell: str) -> dict:

@@ -1,0 +1,241 @@
+"""Packages side by side: decisions on the same items, the spread of their scores, where they disagree."""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import cohen_kappa_score
+
+from benchtrust.packages import emulate, emulated
+from benchtrust.packages.emulate import Recipe
+from benchtrust.packages.emulate.paths import PATH_COLUMNS
+from benchtrust.packages.importers import LENIENT
+from benchtrust.packages.table import packages
+
+OURS = "our harness"
+COLUMNS = (
+    "model",
+    "benchmark",
+    "package",
+    "task",
+    "reading",
+    "item_id",
+    "part",
+    "choice",
+    "score",
+    "outcome",
+)
+PATH_KEY = ["model", "benchmark", "package", "task"]
+
+
+def decisions(recorded: pd.DataFrame, emulation: pd.DataFrame) -> pd.DataFrame:
+    """What each package and our own harness decided on each item.
+
+    Parameters
+    ----------
+    recorded : of `importers.read`.
+    emulation : of `emulated.read`; ours is the first step of every path.
+
+    Returns
+    -------
+    `COLUMNS`, a row per item of each model, benchmark, package and task (of `emulate.recipes`). `reading` is
+    ``"own"`` for what the package decided, ``"lenient"`` for what the book's parser reads in its answers. An
+    answer that was not read has score 0 and no choice; one that failed has none and no score.
+    """
+    logged = recorded[["package", "benchmark", "task"]].drop_duplicates()
+    known = recorded.merge(logged.assign(stock=[_task(*row) for row in logged.itertuples(index=False)]))
+    known = known.assign(
+        task=known["stock"],
+        reading=np.where(known["metric"] == LENIENT, "lenient", "own"),
+        score=known["score"].where(known["outcome"].isin(["scored", "failed"]), 0.0),
+    )
+    first = known.drop_duplicates([*PATH_KEY, "item_id", "reading"])[list(COLUMNS)]
+    keys = {emulate.ours(name).key for name in emulation["benchmark"].unique()}
+    own = emulation[emulation["recipe"].isin(keys)].assign(package=OURS, task="", reading="own")
+    whole = pd.concat([own[list(COLUMNS)], first], ignore_index=True)
+    whole = whole.sort_values("package", key=lambda names: names.map(list(titles()).index), kind="stable")
+    return whole.astype({"choice": "Int64", "score": float}).fillna({"part": ""}).reset_index(drop=True)
+
+
+def _task(package: str, benchmark: str, logged: str) -> str:
+    """Stock task of the recipes that a log's task is; the log's own name where none is."""
+    known = [task for own, name, task in emulate.recipes() if (own, name) == (package, benchmark)]
+    return next((task for task in known if logged.startswith(task)), logged)
+
+
+def rule(package: str, benchmark: str, task: str = "") -> str:
+    """How a package makes a score of its items, a level of `emulate.recipes.LEVELS`."""
+    made = emulate.ours(benchmark) if package == OURS else emulate.recipe(package, benchmark, task)
+    return made.score
+
+
+def common(found: pd.DataFrame) -> pd.DataFrame:
+    """Decisions of one model and benchmark on the items that every package scored, by its first task.
+
+    Returns
+    -------
+    Rows of `found` with a score, of every package's first task as it read its answers itself.
+    """
+    own = found[(found["reading"] == "own") & found["score"].notna()]
+    first = own.groupby("package")["task"].transform("first")
+    own = own[own["task"] == first]
+    everywhere = own.groupby("item_id")["package"].transform("nunique") == own["package"].nunique()
+    return own[everywhere]
+
+
+def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Scores of the packages on their common items, each compared with our harness.
+
+    Parameters
+    ----------
+    found : of `decisions`.
+    n_draws, rng : draws of the items, as of `emulate.spread`.
+
+    Returns
+    -------
+    A row per model, benchmark and package, as of `emulate.spread`; without those that ours is missing for.
+    """
+    parts = []
+    for (model, benchmark), own in found.groupby(["model", "benchmark"], sort=False):
+        same = common(own)
+        names = list(dict.fromkeys(same["package"]))
+        if OURS in names and len(names) > 1:
+            rules = {name: rule(name, benchmark) for name in names}
+            table = emulate.spread(same, n_draws, rng, OURS, rules)
+            parts.append(table.assign(model=model, benchmark=benchmark))
+    return pd.concat(parts, ignore_index=True)
+
+
+def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: float = 0.95) -> pd.DataFrame:
+    """Gap between the highest and the lowest of the three packages, our harness left out.
+
+    Returns
+    -------
+    A row per model and benchmark that two packages or more have: highest, lowest, spread, its paired interval
+    low, high (items drawn again; the two were picked for being far apart) and items.
+    """
+    rows = []
+    for (model, benchmark), own in found[found["package"] != OURS].groupby(
+        ["model", "benchmark"], sort=False
+    ):
+        same = common(own)
+        if same["package"].nunique() < 2:
+            continue
+        rules = {name: rule(name, benchmark) for name in same["package"].unique()}
+        scores = emulate.spread(same, 1, rng, next(iter(rules)), rules).set_index("package")["score"]
+        high, low = scores.idxmax(), scores.idxmin()
+        pair = same[same["package"].isin([high, low])]
+        gap = emulate.spread(pair, n_draws, rng, low, rules, level).set_index("package")
+        ends = gap.loc[high, ["difference", "low", "high"]] if high != low else [0.0, 0.0, 0.0]
+        rows.append([model, benchmark, high, low, *ends, len(pair) // 2])
+    columns = ["model", "benchmark", "highest", "lowest", "spread", "low", "high", "items"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def disagreements(found: pd.DataFrame) -> pd.DataFrame:
+    """How often two packages score an item differently, for each pair on the items that all of them have.
+
+    Returns
+    -------
+    A row per model, benchmark and pair: package_a, package_b, items, only_a and only_b (items that one alone
+    has right), differ (share of the items), and Cohen's kappa of right and wrong (NaN where one of the two is
+    right, or wrong, everywhere).
+    """
+    rows = []
+    for (model, benchmark), own in found.groupby(["model", "benchmark"], sort=False):
+        right = common(own).pivot(index="item_id", columns="package", values="score") >= 0.5
+        for a, b in combinations(dict.fromkeys(own["package"]), 2):
+            one, other = right[a], right[b]
+            counts = [int((one & ~other).sum()), int((~one & other).sum())]
+            constant = one.nunique() == 1 or other.nunique() == 1
+            kappa = np.nan if constant else float(cohen_kappa_score(one, other))
+            rows.append([model, benchmark, a, b, len(right), *counts, sum(counts) / len(right), kappa])
+    columns = ["model", "benchmark", "package_a", "package_b", "items", "only_a", "only_b", "differ", "kappa"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def readings(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Generated answers read by the package's own rule and by the book's parser, from the same texts.
+
+    Returns
+    -------
+    A row per model, benchmark and package whose answers are letters: n, strict and lenient score, their
+    paired difference with its interval low, high, and unread_strict and unread_lenient, shares of the items.
+    """
+    rows = []
+    for key, own in found.groupby(["model", "benchmark", "package"], sort=False):
+        if "lenient" not in set(own["reading"]):
+            continue
+        both = own[own["score"].notna()].assign(package=own["reading"])
+        rules = dict.fromkeys(("own", "lenient"), rule(key[2], key[1]))
+        table = emulate.spread(both, n_draws, rng, "own", rules).set_index("package")
+        unread = (both["outcome"] != "scored").groupby(both["package"]).mean()
+        gap = table.loc["lenient", ["difference", "low", "high"]]
+        scores = table.loc[["own", "lenient"], "score"]
+        rows.append([*key, int(table["n"].iloc[0]), *scores, *gap, unread["own"], unread["lenient"]])
+    names = ["n", "strict", "lenient", "difference", "low", "high", "unread_strict", "unread_lenient"]
+    return pd.DataFrame(rows, columns=["model", "benchmark", "package", *names])
+
+
+def paths(emulation: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Every path whose steps were all asked, as of `emulate.path_scores`.
+
+    Returns
+    -------
+    A row per model, benchmark, package, task and step.
+    """
+    parts = []
+    for (model, benchmark), own in emulation.groupby(["model", "benchmark"], sort=False):
+        for package, _, task in (key for key in emulate.recipes() if key[1] == benchmark):
+            steps = emulate.path(package, benchmark, task)
+            if tables := emulated.steps(own, steps):
+                scored = emulate.path_scores(steps, tables, n_draws, rng)
+                parts.append(scored.assign(model=model, benchmark=benchmark, package=package, task=task))
+    empty = pd.DataFrame(columns=[*PATH_KEY, *PATH_COLUMNS])
+    return pd.concat(parts, ignore_index=True) if parts else empty
+
+
+def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """How far the end of each path decides as the package did.
+
+    Parameters
+    ----------
+    found : of `decisions`.
+    emulation : of `emulated.read`.
+
+    Returns
+    -------
+    A row per model, benchmark, package and task that both have: n, n_equal, n_missing, share, and the scores
+    of both sides. And a row per item decided otherwise, as of `emulate.Agreement`, with the same key.
+    """
+    rows, differing = [], []
+    theirs = found[(found["package"] != OURS) & (found["reading"] == "own") & found["score"].notna()]
+    for key, own in theirs.groupby(PATH_KEY, sort=False):
+        model, benchmark, package, task = key
+        if (package, benchmark, task) not in emulate.recipes():
+            continue
+        made = emulate.recipe(package, benchmark, task)
+        mine = emulation[(emulation["model"] == model) & (emulation["recipe"] == made.key)]
+        if mine.empty:
+            continue
+        unnamed = own["choice"].isna().all() or mine["choice"].isna().all()
+        kept = own[["item_id", "score"] if unnamed else ["item_id", "score", "choice"]]
+        result = emulate.agreement(mine, kept)
+        scores = [_score(table, made) for table in (mine, own)]
+        rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, *scores])
+        differing.append(result.differing.assign(**dict(zip(PATH_KEY, key, strict=True))))
+    names = ["n", "n_equal", "n_missing", "share", "emulated", "recorded"]
+    return pd.DataFrame(rows, columns=[*PATH_KEY, *names]), pd.concat(differing, ignore_index=True)
+
+
+def _score(table: pd.DataFrame, made: Recipe) -> float:
+    """Score of decisions by a recipe's rule."""
+    named = table.assign(package="one")[["package", "item_id", "part", "score"]]
+    alone = emulate.spread(named, 1, np.random.default_rng(0), "one", {"one": made.score})
+    return float(alone["score"].iloc[0])
+
+
+def titles() -> Mapping[str, str]:
+    """Package → how readers see it, our own harness among them."""
+    return {OURS: OURS} | {package.name: package.title for package in packages().values()}

@@ -1,0 +1,140 @@
+"""Packages side by side: worked examples of spread, disagreement, reading and agreement."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchtrust.packages import compare, emulate
+from benchtrust.packages.compare import OURS
+from benchtrust.packages.importers import LENIENT
+
+RNG = np.random.default_rng
+SMALL = "small"
+
+
+def found(benchmark: str = "truthfulqa", reading: str = "own", **packages: list) -> pd.DataFrame:
+    """Decisions of packages on items numbered from 0; None is a missing score, "-" an answer not read."""
+    rows = [
+        {
+            "model": SMALL,
+            "benchmark": benchmark,
+            "package": OURS if name == "ours" else name,
+            "task": "",
+            "reading": reading,
+            "item_id": f"i{k}",
+            "part": "",
+            "choice": pd.NA,
+            "score": 0.0 if value == "-" else value,
+            "outcome": "unparsed" if value == "-" else "failed" if value is None else "scored",
+        }
+        for name, values in packages.items()
+        for k, value in enumerate(values)
+    ]
+    return pd.DataFrame(rows).astype({"score": float})
+
+
+def test_packages_are_compared_on_items_that_all_have_scored():
+    table = compare.spreads(found(ours=[1, 1, 0, 1], helm=[0, 1, None, 1], lm_eval=[1, 1, 1]), 50, RNG(0))
+    assert table["n"].tolist() == [2, 2, 2]
+    assert table.set_index("package")["score"].to_dict() == {OURS: 1.0, "helm": 0.5, "lm_eval": 1.0}
+
+
+def test_the_spread_is_that_of_the_three_packages_without_ours():
+    table = found(ours=[0] * 4, helm=[1, 1, 1, 0], inspect=[0, 1, 0, 0], lm_eval=[1, 1, 0, 0])
+    (row,) = compare.widest(table, 400, RNG(0)).to_dict("records")
+    assert (row["highest"], row["lowest"], row["items"]) == ("helm", "inspect", 4)
+    assert row["spread"] == pytest.approx(0.5)
+    assert 0 <= row["low"] <= 0.5 <= row["high"] <= 1
+
+
+def test_a_benchmark_of_one_package_has_no_spread():
+    assert compare.widest(found(ours=[1, 0], lm_eval=[1, 1]), 10, RNG(0)).empty
+
+
+def test_disagreement_is_counted_on_either_side_and_kappa_is_cohens():
+    """Both right 4, only one 1, only the other 2, both wrong 3: agreement .7, by chance .3 + .2 = .5."""
+    one = [1] * 4 + [1] + [0] * 2 + [0] * 3
+    other = [1] * 4 + [0] + [1] * 2 + [0] * 3
+    (row,) = compare.disagreements(found(helm=one, inspect=other)).to_dict("records")
+    assert (row["only_a"], row["only_b"], row["items"]) == (1, 2, 10)
+    assert row["differ"] == pytest.approx(0.3)
+    assert row["kappa"] == pytest.approx((0.7 - 0.5) / 0.5)
+
+
+def test_kappa_of_a_package_that_is_always_wrong_is_not_defined():
+    (row,) = compare.disagreements(found(helm=[0, 0], inspect=[1, 0])).to_dict("records")
+    assert np.isnan(row["kappa"])
+
+
+def test_strict_and_lenient_reading_are_paired():
+    strict = found(benchmark="bbq", inspect=["-", "-", 1, 0])
+    lenient = found(benchmark="bbq", reading="lenient", inspect=[1, "-", 1, 0])
+    (row,) = compare.readings(pd.concat([strict, lenient]), 200, RNG(0)).to_dict("records")
+    assert (row["strict"], row["lenient"], row["difference"]) == (0.25, 0.5, 0.25)
+    assert (row["unread_strict"], row["unread_lenient"]) == (0.5, 0.25)
+
+
+def recorded(package: str, benchmark: str, task: str, metric: str, rows: list[tuple]) -> pd.DataFrame:
+    """Rows (item, choice, score, outcome) as `importers.read` gives them."""
+    table = pd.DataFrame(rows, columns=["item_id", "choice", "score", "outcome"])
+    facts = {"package": package, "benchmark": benchmark, "task": task, "metric": metric}
+    return table.assign(**facts, model=SMALL, part=None).astype({"choice": "Int64", "score": float})
+
+
+def emulation(benchmark: str, recipe: emulate.Recipe, choices: list, scores: list) -> pd.DataFrame:
+    table = pd.DataFrame({"choice": choices, "score": scores}).astype({"choice": "Int64", "score": float})
+    facts = {"model": SMALL, "benchmark": benchmark, "recipe": recipe.key, "part": "", "margin": np.nan}
+    return table.assign(
+        **facts, item_id=[f"i{k}" for k in range(len(table))], outcome="scored", logprobs=None
+    )
+
+
+def test_decisions_come_from_logs_and_from_the_first_step():
+    own = recorded(
+        "inspect", "bbq", "bbq_local", "choice", [("i0", 1, 1, "scored"), ("i1", None, None, "unparsed")]
+    )
+    read = recorded("inspect", "bbq", "bbq_local", LENIENT, [("i0", 1, 1, "scored"), ("i1", 0, 0, "scored")])
+    failed = recorded("helm", "bbq", "bbq:subject=all", "bbq_accuracy", [("i0", None, None, "failed")])
+    ours = emulation("bbq", emulate.ours("bbq"), [1, 1], [1, 0])
+    later = emulation("bbq", emulate.recipe("inspect", "bbq"), [0, 0], [0, 1])
+    table = compare.decisions(pd.concat([own, read, failed]), pd.concat([ours, later]))
+    assert list(table.columns) == list(compare.COLUMNS)
+    assert table.groupby(["package", "task", "reading"], sort=False)["score"].apply(list).to_dict() == {
+        (OURS, "", "own"): [1, 0],
+        ("helm", "bbq", "own"): [pytest.approx(np.nan, nan_ok=True)],
+        ("inspect", "bbq", "own"): [1, 0],
+        ("inspect", "bbq", "lenient"): [1, 0],
+    }
+
+
+def test_agreement_is_with_the_end_of_the_path_and_lists_the_rest():
+    rows = [("i0", 1, 1, "scored"), ("i1", 0, 0, "scored"), ("i2", None, None, "unparsed")]
+    own = recorded("inspect", "bbq", "bbq_local", "choice", rows)
+    end = emulation("bbq", emulate.recipe("inspect", "bbq"), [1, 2, None], [1, 0, 0])
+    found = compare.decisions(own, pd.concat([emulation("bbq", emulate.ours("bbq"), [0] * 3, [0] * 3), end]))
+    table, differing = compare.agreements(found, end)
+    (row,) = table.to_dict("records")
+    assert (row["n"], row["n_equal"], row["n_missing"]) == (3, 2, 0)
+    assert row["emulated"] == row["recorded"] == pytest.approx(1 / 3)
+    assert differing[["package", "item_id", "cause"]].to_numpy().tolist() == [
+        ["inspect", "i1", "not explained"]
+    ]
+
+
+def test_a_score_without_a_choice_is_compared_as_a_score():
+    recipe = emulate.recipe("lm_eval", "truthfulqa", "truthfulqa_mc2")
+    rows = [("i0", 0, 0.3, "scored"), ("i1", 1, 0.7, "scored")]
+    own = recorded("lm_eval", "truthfulqa", "truthfulqa_mc2_local", "acc", rows)
+    end = emulation("truthfulqa", recipe, [None, None], [0.3, 0.6])
+    first = emulation("truthfulqa", emulate.ours("truthfulqa"), [0, 0], [1, 0])
+    table, _ = compare.agreements(compare.decisions(own, first), end)
+    assert (table["n"].tolist(), table["n_equal"].tolist()) == ([2], [1])
+
+
+def test_only_whole_paths_have_scores():
+    steps = emulate.path("lm_eval", "toxigen")
+    parts = [emulation("toxigen", step.recipe, [k % 2, 1], [k % 2, 1]) for k, step in enumerate(steps)]
+    table = compare.paths(pd.concat(parts), 20, RNG(0))
+    assert table["field"].tolist() == [step.field for step in steps]
+    assert table["score"].tolist() == [(k % 2 + 1) / 2 for k in range(len(steps))]
+    assert compare.paths(pd.concat(parts[1:]), 20, RNG(0)).empty
