@@ -118,10 +118,7 @@ def test_a_record_lists_its_own_runs_alone(runs, tmp_path):
     }
 
 
-def test_a_generated_letter_is_read_strictly_and_leniently(runs, edit):
-    folder = runs / "inspect" / "small" / "truthfulqa"
-    path = next(p for p in folder.glob("*.json") if p.name != "run.json")
-    edit(path, lambda log: log["samples"][4]["output"].update(completion="It must be option (A)."))
+def test_a_generated_letter_is_read_strictly_and_leniently(runs):
     table, _ = collect(runs, "practice")
     own = table[(table["package"] == "inspect") & (table["benchmark"] == "truthfulqa")]
     by_item = own.pivot(index="item_id", columns="metric", values="outcome")
