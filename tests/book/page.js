@@ -38,7 +38,7 @@
     unlabelled: [...document.querySelectorAll("a[href], button")].filter((e) => visible(e) && !(e.textContent.trim() || e.ariaLabel || e.title || e.querySelector("img[alt]"))).map((e) => e.outerHTML.slice(0, 120)),
     unnamed: [...document.querySelectorAll("main :is(input, select, textarea)")].filter((e) => visible(e) && !(e.labels?.length || e.ariaLabel || e.title)).map((e) => e.outerHTML.slice(0, 120)),
     withoutHeads: [...document.querySelectorAll("main article table")].filter((table) => visible(table) && !table.querySelector("th")).map((table) => table.outerHTML.slice(0, 120)),
-    silentDrawings: [...document.querySelectorAll("main article svg[role=img]")].filter((e) => visible(e) && !e.ariaLabel).length,
+    silentDrawings: [...document.querySelectorAll("main article svg[role=img]:not(mjx-container *)")].filter((e) => visible(e) && !e.ariaLabel && !e.hasAttribute("aria-labelledby")).length,
     badMaths: [...document.querySelectorAll("mjx-merror, [data-mjx-error]")].map((e) => e.textContent),
     wideMaths: [...document.querySelectorAll("main div.math")].filter((e) => visible(e) && e.querySelector("mjx-container svg")?.getBoundingClientRect().width > e.clientWidth + 1).map((e) => `${e.id} ${e.textContent.trim().slice(0, 60)}`),
     rawMaths: [...document.querySelectorAll("main .math")].filter((e) => !e.querySelector("mjx-container")).length,
