@@ -22,12 +22,13 @@ if os.environ.get("STAND_IN") == "fails":
     print("first line\\nWeights are missing: nothing can be done")
     sys.exit(3)
 out = Path(sys.argv[sys.argv.index("--output_path") + 1]) / "model"
-out.mkdir()
+out.mkdir(exist_ok=True)
 rows = Path("rows.jsonl").read_text().splitlines()
 rows = rows[1:] if os.environ.get("STAND_IN") == "forgets" else rows
-(out / "results_1.json").write_text("{}")
-for task in sys.argv[sys.argv.index("--tasks") + 1].split(","):
-    (out / f"samples_{task}_1.jsonl").write_text("".join(row + "\\n" for row in rows))
+task = sys.argv[sys.argv.index("--tasks") + 1]
+stamp = len(list(out.glob("results_*.json"))) + 1
+(out / f"results_{stamp}.json").write_text("{}")
+(out / f"samples_{task}_{stamp}.jsonl").write_text("".join(row + "\\n" for row in rows))
 """
 """Takes lm-eval's arguments and leaves files as it does."""
 

@@ -118,6 +118,27 @@ def test_a_record_lists_its_own_runs_alone(runs, tmp_path):
     }
 
 
+def test_runs_of_another_machine_can_be_added_to_a_record(runs, tmp_path):
+    target = tmp_path / "record"
+    write(*collect(runs, "practice"), runs, target, "practice")
+    before, whole = importers.read(target), json.loads((target / "manifest.json").read_text())
+    shutil.rmtree(runs / "helm")
+    assert write(*collect(runs, "practice"), runs, target, "practice", keep=True) == []
+    pd.testing.assert_frame_equal(importers.read(target), before)
+    after = json.loads((target / "manifest.json").read_text())
+    assert (after["runs"], after["files"]) == (whole["runs"], whole["files"])
+
+
+def test_a_record_of_two_versions_of_a_package_is_refused(runs, tmp_path):
+    target = tmp_path / "record"
+    write(*collect(runs, "practice"), runs, target, "practice")
+    path = target / "manifest.json"
+    path.write_text(path.read_text().replace("crfm-helm 0.5.16", "crfm-helm 0.5.15"))
+    shutil.rmtree(runs / "helm" / "small" / "bbq")
+    with pytest.raises(LogVersionError, match=r"helm/small/bbq by crfm-helm 0\.5\.15, the runs here are"):
+        write(*collect(runs, "practice"), runs, target, "practice", keep=True)
+
+
 def test_a_generated_letter_is_read_strictly_and_leniently(runs):
     table, _ = collect(runs, "practice")
     own = table[(table["package"] == "inspect") & (table["benchmark"] == "truthfulqa")]

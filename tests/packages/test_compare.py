@@ -138,3 +138,15 @@ def test_only_whole_paths_have_scores():
     assert table["field"].tolist() == [step.field for step in steps]
     assert table["score"].tolist() == [(k % 2 + 1) / 2 for k in range(len(steps))]
     assert compare.paths(pd.concat(parts[1:]), 20, RNG(0)).empty
+
+
+def test_a_score_follows_its_packages_rule_and_a_part_is_a_mean():
+    """BBQ here is the mean of two parts, in lm-eval the mean of all items: one of three, and one of one."""
+    table = pd.concat([found(benchmark="bbq", **{name: [1, 0, 0, 1]}) for name in ("ours", "lm_eval")])
+    table = table.assign(part=["a", "a", "a", "b"] * 2)
+    table["task"] = table["package"].map({OURS: "", "lm_eval": "bbq"})
+    whole = compare.scores(table).set_index("package")
+    assert whole["score"].to_dict() == {OURS: pytest.approx((1 / 3 + 1) / 2), "lm_eval": 0.5}
+    parts = compare.scores(table, ["part"])
+    assert parts["score"].tolist() == pytest.approx([1 / 3, 1, 1 / 3, 1])
+    assert parts["n"].tolist() == [3, 1, 3, 1]

@@ -125,11 +125,12 @@ def assert_same(benchmark: str, item: items.Item, row: dict) -> None:
 @pytest.mark.parametrize("benchmark", [b for p, b in PAIRS if p == "lm_eval"])
 def test_lm_eval_is_given_the_stock_task_with_other_data(job, benchmark):
     made = job("lm_eval", benchmark, 5)
-    (command,) = lm_eval.prepare(made, Path("/site")).commands
-    for stock in made.task.stock:
+    commands = lm_eval.prepare(made, Path("/site")).commands
+    assert len({command[command.index("--use_cache") + 1] for command in commands}) == 1
+    for stock, command in zip(made.task.stock, reversed(commands), strict=True):
         written = yaml.safe_load((made.work / "tasks" / f"{stock}_local.yaml").read_text())
         assert written.pop("include").startswith("/site/lm_eval/tasks/")
-        assert written.pop("task") in command[command.index("--tasks") + 1].split(",")
+        assert written.pop("task") == command[command.index("--tasks") + 1]
         ((split, file),) = written.pop("dataset_kwargs")["data_files"].items()
         assert split == lm_eval.FILES[stock][1]
         assert [json.loads(line) for line in Path(file).read_text().splitlines()] == list(made.rows)
@@ -268,12 +269,13 @@ def test_a_run_leaves_the_outputs_the_log_and_what_it_was_made_from(make_environ
     assert (done.state, done.folder) == ("run", base / "runs" / "lm_eval" / "no-model" / "truthfulqa")
     assert {path.name for path in done.folder.iterdir()} == {
         "results_1.json",
-        "samples_truthfulqa_mc1_local_1.jsonl",
+        "results_2.json",
         "samples_truthfulqa_mc2_local_1.jsonl",
+        "samples_truthfulqa_mc1_local_2.jsonl",
         "log.txt",
         "run.json",
     }
-    assert (done.folder / "log.txt").read_text() == "asked with 1 False\n"
+    assert (done.folder / "log.txt").read_text() == "asked with 1 False\n" * 2
     facts = runs.read(done.folder)
     wanted = [item.item_id for item in items.subset(items.load("truthfulqa", "practice"), 3)]
     assert facts["item_ids"] == wanted

@@ -171,12 +171,16 @@ def collect(
     source: Annotated[
         str, typer.Option(help="Items that were asked: upstream (pinned files) or practice (our own items).")
     ] = "upstream",
+    add: Annotated[
+        bool, typer.Option("--add", help="Keep what the record has of runs that are not here.")
+    ] = False,
 ) -> None:
     """Gather the outputs of all finished runs into one response table without item texts.
 
     Answers are joined to our items by what the package asked. What does not join, and what cannot be read, is
     counted and listed by id. What `emulate` asked is judged and goes to the folder `emulation` beside it.
-    A record holds the runs that are here: what an earlier one had beside them is removed, and said.
+    A record holds the runs that are here: what an earlier one had beside them is removed, and said, unless
+    --add keeps it, for runs that were made on several machines.
     Exit: 0 every run was taken whole, 1 something is missing, 2 there is no run.
     """
     from benchtrust import project
@@ -187,24 +191,24 @@ def collect(
 
     folder = target or project.root() / "data/recorded/packages"
     table, report = gathered(runs_folder(), source)
-    gone = write(table, report, runs_folder(), folder, source)
+    gone = write(table, report, runs_folder(), folder, source, add)
     show_report(report)
     out.print(f"{len(table):,} answers in {folder}", highlight=False, soft_wrap=True)
-    gone += _collect_emulations(folder.parent / "emulation", source)
+    gone += _collect_emulations(folder.parent / "emulation", source, add)
     for name in gone:
         err.print(f"{name}: no longer in the record, since no run for it is here", style="yellow")
     if not report.complete:
         raise typer.Exit(1)
 
 
-def _collect_emulations(target: Path, source: str) -> list[str]:
+def _collect_emulations(target: Path, source: str, add: bool) -> list[str]:
     """Judge and write what `emulate` asked on these items; files that an earlier record had beside them."""
     from benchtrust.packages import emulated
 
     found = emulated.collect(source)
     if not found:
         return []
-    gone = emulated.write(found, target)
+    gone = emulated.write(found, target, add)
     for one in found:
         what = f"{one.facts['items']} items, {one.table['recipe'].nunique()} recipes"
         lacking = f", {len(one.missing)} not asked yet" if one.missing else ""

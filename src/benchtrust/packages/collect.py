@@ -11,7 +11,7 @@ from benchtrust.grid import record
 from benchtrust.packages import importers, joins
 from benchtrust.packages.importers import LeftOut, Log, Report
 from benchtrust.packages.importers.logs import RUN, read_json
-from benchtrust.packages.recorded import settle
+from benchtrust.packages.recorded import manifest, settle
 
 FACTS = ("version", "commit", "seconds", "cpu_seconds", "started", "finished", "model_sha256", "lock_sha256")
 """What the manifest keeps of each run's ``run.json``, if it is there."""
@@ -56,23 +56,51 @@ def collect(runs: Path, source: str = "upstream") -> tuple[pd.DataFrame, Report]
 
 
 def write(
-    table: pd.DataFrame, report: Report, runs: Path, target: Path, source: str = "upstream"
+    table: pd.DataFrame,
+    report: Report,
+    runs: Path,
+    target: Path,
+    source: str = "upstream",
+    keep: bool = False,
 ) -> list[str]:
     """Write a table of `collect` to ``target/<package>/<model>/<benchmark>.parquet``, and `manifest.json`.
 
     `importers.read` gives it back, checked against the manifest; `responses.read` the response table alone.
 
+    Parameters
+    ----------
+    keep : leave what an earlier record holds of other runs.
+
     Returns
     -------
-    Files of an earlier record that this one lacks; they are removed.
+    Files of an earlier record that this one lacks; they are removed, unless they are kept.
+
+    Raises
+    ------
+    LogVersionError : what is kept is of another version of a package.
     """
+    facts = _manifest(table, report, runs) | {"items": source}
+    if keep:
+        _same_versions(manifest(target).get("runs", {}), facts["runs"])
     files = []
     for key, group in table.groupby(["package", "model", "benchmark"], sort=True):
         package, model, benchmark = map(str, key)
         path = target / package / model / f"{benchmark}.parquet"
         importers.write(group.reset_index(drop=True), path)
         files += [path, importers.side_of(path)]
-    return settle(target, files, _manifest(table, report, runs) | {"items": source})
+    return settle(target, files, facts, keep)
+
+
+def _same_versions(earlier: dict[str, dict], now: dict[str, dict]) -> None:
+    """Check that the runs of a record and those added to it are of one version a package."""
+    pinned = {name.split("/")[0]: run["version"] for name, run in now.items()}
+    for name, run in earlier.items():
+        wanted = pinned.get(name.split("/")[0], run["version"])
+        if name not in now and run["version"] != wanted:
+            raise LogVersionError(
+                f"The record has {name} by {run['version']}, the runs here are by {wanted}: run all again, "
+                "or collect without --add."
+            )
 
 
 def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[str]], list[LeftOut]]:

@@ -1,6 +1,6 @@
 """Packages side by side: decisions on the same items, the spread of their scores, where they disagree."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -8,7 +8,6 @@ import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
 from benchtrust.packages import emulate, emulated
-from benchtrust.packages.emulate import Recipe
 from benchtrust.packages.emulate.paths import PATH_COLUMNS
 from benchtrust.packages.importers import LENIENT
 from benchtrust.packages.table import packages
@@ -84,6 +83,28 @@ def common(found: pd.DataFrame) -> pd.DataFrame:
     return own[everywhere]
 
 
+def scores(found: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Score of each stock task, on all items that it scored.
+
+    Parameters
+    ----------
+    found : of `decisions`.
+    by : further columns, such as ``part``, to score apart; within them a score is the mean of its items.
+
+    Returns
+    -------
+    A row per model, benchmark, package, task and value of `by`: score, n and unread, the share of the items
+    from whose answers no choice was read.
+    """
+    own = found[(found["reading"] == "own") & found["score"].notna()]
+    rows = []
+    for key, table in own.groupby([*PATH_KEY, *by], sort=False):
+        _, benchmark, package, task = key[:4]
+        made = "mean of items" if by else rule(package, benchmark, task)
+        rows.append([*key, _score(table, made), len(table), (table["outcome"] != "scored").mean()])
+    return pd.DataFrame(rows, columns=[*PATH_KEY, *by, "score", "n", "unread"])
+
+
 def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
     """Scores of the packages on their common items, each compared with our harness.
 
@@ -123,8 +144,8 @@ def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: f
         if same["package"].nunique() < 2:
             continue
         rules = {name: rule(name, benchmark) for name in same["package"].unique()}
-        scores = emulate.spread(same, 1, rng, next(iter(rules)), rules).set_index("package")["score"]
-        high, low = scores.idxmax(), scores.idxmin()
+        means = emulate.spread(same, 1, rng, next(iter(rules)), rules).set_index("package")["score"]
+        high, low = means.idxmax(), means.idxmin()
         pair = same[same["package"].isin([high, low])]
         gap = emulate.spread(pair, n_draws, rng, low, rules, level).set_index("package")
         ends = gap.loc[high, ["difference", "low", "high"]] if high != low else [0.0, 0.0, 0.0]
@@ -172,8 +193,8 @@ def readings(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.
         table = emulate.spread(both, n_draws, rng, "own", rules).set_index("package")
         unread = (both["outcome"] != "scored").groupby(both["package"]).mean()
         gap = table.loc["lenient", ["difference", "low", "high"]]
-        scores = table.loc[["own", "lenient"], "score"]
-        rows.append([*key, int(table["n"].iloc[0]), *scores, *gap, unread["own"], unread["lenient"]])
+        means = table.loc[["own", "lenient"], "score"]
+        rows.append([*key, int(table["n"].iloc[0]), *means, *gap, unread["own"], unread["lenient"]])
     names = ["n", "strict", "lenient", "difference", "low", "high", "unread_strict", "unread_lenient"]
     return pd.DataFrame(rows, columns=["model", "benchmark", "package", *names])
 
@@ -222,17 +243,17 @@ def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFra
         unnamed = own["choice"].isna().all() or mine["choice"].isna().all()
         kept = own[["item_id", "score"] if unnamed else ["item_id", "score", "choice"]]
         result = emulate.agreement(mine, kept)
-        scores = [_score(table, made) for table in (mine, own)]
-        rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, *scores])
+        both = [_score(table, made.score) for table in (mine, own)]
+        rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, *both])
         differing.append(result.differing.assign(**dict(zip(PATH_KEY, key, strict=True))))
     names = ["n", "n_equal", "n_missing", "share", "emulated", "recorded"]
     return pd.DataFrame(rows, columns=[*PATH_KEY, *names]), pd.concat(differing, ignore_index=True)
 
 
-def _score(table: pd.DataFrame, made: Recipe) -> float:
-    """Score of decisions by a recipe's rule."""
+def _score(table: pd.DataFrame, made: str) -> float:
+    """Score of decisions by a rule."""
     named = table.assign(package="one")[["package", "item_id", "part", "score"]]
-    alone = emulate.spread(named, 1, np.random.default_rng(0), "one", {"one": made.score})
+    alone = emulate.spread(named, 1, np.random.default_rng(0), "one", {"one": made})
     return float(alone["score"].iloc[0])
 
 

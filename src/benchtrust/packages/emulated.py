@@ -152,12 +152,16 @@ def decided(own: Path) -> Emulated:
     return Emulated(table[list(COLUMNS)], tuple(missing), said | {"source": facts["source"]})
 
 
-def write(found: Sequence[Emulated], target: Path) -> list[str]:
+def write(found: Sequence[Emulated], target: Path, keep: bool = False) -> list[str]:
     """Write ``target/<model>/<benchmark>.parquet`` and a manifest that says what each recipe is.
+
+    Parameters
+    ----------
+    keep : leave what an earlier record holds of other models and benchmarks.
 
     Returns
     -------
-    Files of an earlier record that this one lacks; they are removed.
+    Files of an earlier record that this one lacks; they are removed, unless they are kept.
     """
     files, known = [], {r.key: r for step in emulate.recipes().values() for r in recipes(step.benchmark)}
     runs = {}
@@ -168,7 +172,7 @@ def write(found: Sequence[Emulated], target: Path) -> list[str]:
         runs[one.name] = one.facts | {"recipes": one.table["recipe"].nunique(), "missing": len(one.missing)}
     used = {key for one in found for key in one.table["recipe"]}
     named = {key: {k: v for k, v in asdict(known[key]).items() if k != "score"} for key in sorted(used)}
-    return settle(target, files, {"runs": runs, "recipes": named})
+    return settle(target, files, {"runs": runs, "recipes": named}, keep)
 
 
 def read(target: Path) -> pd.DataFrame:

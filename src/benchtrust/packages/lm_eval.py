@@ -27,15 +27,23 @@ def prepare(job: Job, site: Path) -> Prepared:
         path = job.work / "tasks" / f"{stock}{SUFFIX}.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml.safe_dump(task_file(stock, site, data), sort_keys=False), encoding="utf-8")
-    command = [
+    return Prepared([_command(job, stock) for stock in reversed(job.task.stock)])
+
+
+def _command(job: Job, stock: str) -> list[str]:
+    """One task; what an earlier one of the job asked is taken from the package's own cache of answers.
+
+    TruthfulQA's mc2 has all the answers of mc1, so mc1 comes after it.
+    """
+    return [
         *("-m", "lm_eval", "run", "--model", "hf"),
         *("--model_args", f"pretrained={job.model},dtype=float32"),
         *("--include_path", str(job.work / "tasks")),
-        *("--tasks", ",".join(f"{stock}{SUFFIX}" for stock in job.task.stock)),
+        *("--tasks", f"{stock}{SUFFIX}"),
         *("--batch_size", str(BATCH), "--device", "cpu"),
+        *("--use_cache", str(job.work / "answers")),
         *("--log_samples", "--output_path", str(job.output)),
     ]
-    return Prepared([command])
 
 
 def task_file(stock: str, site: Path, data: Path) -> dict:
@@ -52,15 +60,17 @@ def task_file(stock: str, site: Path, data: Path) -> dict:
 
 
 def outputs(job: Job) -> Path:
-    """Folder with one results file and a samples file a task, each with all items.
+    """Folder with a results file and a samples file a task, each with all items.
 
     Raises
     ------
     PackageError : a file is missing or has another number of items.
     """
     results = list(job.output.rglob("results_*.json"))
-    if len(results) != 1:
-        raise PackageError(f"lm-eval left {len(results)} results files in {job.output} instead of one.")
+    if len(results) != len(job.task.stock):
+        raise PackageError(
+            f"lm-eval left {len(results)} results files in {job.output} instead of {len(job.task.stock)}."
+        )
     for stock in job.task.stock:
         counts = [_lines(path) for path in results[0].parent.glob(f"samples_{stock}{SUFFIX}_*.jsonl")]
         if counts != [len(job.items)]:
