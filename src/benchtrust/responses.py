@@ -5,7 +5,7 @@
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
@@ -106,7 +106,13 @@ def read(path: str | Path | Iterable[str | Path]) -> pd.DataFrame:
         raise SchemaError(f"The {len(files)} files taken together: {error}") from None
 
 
-def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterable[str] = ()) -> list[str]:
+def chosen(
+    frame: pd.DataFrame,
+    column: str,
+    names: Sequence[str],
+    order: Iterable[str] = (),
+    aside: Collection[str] = (),
+) -> list[str]:
     """Values of a column, such as models: those that are named, or all if none is.
 
     Parameters
@@ -115,6 +121,7 @@ def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterab
     column : benchmark, model or another column of texts.
     names : values wanted, in any spelling.
     order : values that come first if all are given; others follow as the table has them.
+    aside : values that are left out unless they are named.
 
     Returns
     -------
@@ -127,7 +134,8 @@ def chosen(frame: pd.DataFrame, column: str, names: Sequence[str], order: Iterab
     held = list(dict.fromkeys(frame[column]))
     if names:
         return [pick(name, held, f"{column} of this table") for name in names]
-    return list(dict.fromkeys([*(name for name in order if name in held), *held]))
+    every = dict.fromkeys([*(name for name in order if name in held), *held])
+    return [name for name in every if name not in aside]
 
 
 def require(
