@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchtrust import project
+from benchtrust.commands import show
 from benchtrust.errors import BenchtrustError
 
 app = typer.Typer(
@@ -34,12 +35,6 @@ def _in_repository(path: Path) -> Path:
 Store = Annotated[Path, typer.Option(help="Folder of batch files.", callback=_in_repository)]
 Record = Annotated[Path, typer.Argument(help="Folder of a committed record.", callback=_in_repository)]
 Source = Annotated[str, typer.Option(help="upstream (pinned files) or practice (our own items).")]
-
-
-def _show(table: Table) -> None:
-    """Print a table whole, however narrow the terminal or pipe."""
-    whole = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    Console(width=max(out.width, whole)).print(table)
 
 
 def _cells_to_record(
@@ -126,7 +121,7 @@ def plan(blocks, items: Items = 30, store: Store = STORE) -> None:
         numbers = (need.cells, need.prompts, need.prompt_tokens, need.answer_tokens)
         table.add_row(model, name, *(f"{n:,}" for n in numbers), f"{have:.0%}", f"{hours:.1f}")
         total, hours_in_all = total + need.cells, hours_in_all + hours
-    _show(table)
+    show(table)
     out.print(
         f"{total} cells, {items} items each: about {hours_in_all:.1f} hours left at most, at half of the "
         f"{rate / 1e9:.0f} GFLOP/s that a matrix product reached here just now.",
@@ -178,7 +173,7 @@ def status(store: Store = STORE) -> None:
             f"{row.truncated:.1%}",
             str(row.near_ties),
         )
-    _show(table)
+    show(table)
     if dropped := sorted(set(frame.loc[frame["shortened"] > 0, "model"])):
         out.print(f"Exemplars were dropped for the context window of {', '.join(dropped)}.")
     for row in frame[frame["failed"] > 0].itertuples():
@@ -194,7 +189,7 @@ def cost(store: Store = STORE) -> None:
     table = Table(*frame.columns, box=None)
     for row in frame.itertuples(index=False):
         table.add_row(*(f"{v:.1f}" if isinstance(v, float) else str(v) for v in row))
-    _show(table)
+    show(table)
 
 
 @app.command()

