@@ -124,7 +124,7 @@ def _own(nodes: list[ast.AST]) -> Iterator[str]:
 
 def page(node: NotebookNode) -> None:
     """Take the cells that were left out off a page, and say there what the data lack."""
-    sections = _sections(node.cells)
+    sections = _sections([part for cell in node.cells for part in _at_headings(cell)])
     missing: dict[str, list[str]] = {}
     for title, cells in sections:
         for reason in _reasons(cells):
@@ -157,6 +157,21 @@ def _sections(cells: list[NotebookNode]) -> list[tuple[str, list[NotebookNode]]]
             found.append((first.lstrip("# "), []))
         found[-1][1].append(cell)
     return found
+
+
+def _at_headings(cell: NotebookNode) -> Iterator[NotebookNode]:
+    """A cell, in as many as it has sections: a heading begins one, outside of fenced text."""
+    parts, fenced = [[]], False
+    for line in cell.source.splitlines():
+        fenced ^= line.startswith("```")
+        if line.startswith("#") and not fenced and parts[-1]:
+            parts.append([])
+        parts[-1].append(line)
+    if cell.cell_type != "markdown" or len(parts) == 1:
+        yield cell
+        return
+    for number, lines in enumerate(parts):
+        yield nbformat.v4.new_markdown_cell("\n".join(lines).strip(), id=f"{cell.id}-{number}")
 
 
 def _heading(cell: NotebookNode) -> NotebookNode:
