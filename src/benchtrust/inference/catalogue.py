@@ -106,6 +106,8 @@ def sizes(models: Iterable[str]) -> str:
     if not set(names) <= set(catalogue()):
         return ", ".join(names)
     billions = sorted(catalogue()[name].parameters for name in names)
+    if billions[0] == billions[-1]:
+        return f"{billions[0]:.1f} billion weights, NF4"
     return f"models of {billions[0]:.1f} to {billions[-1]:.1f} billion weights, NF4"
 
 

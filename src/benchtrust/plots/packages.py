@@ -64,15 +64,8 @@ def _waterfall(ax: "Axes", table: "pd.DataFrame") -> None:
         ax.plot([start + low, start + high], [place, place], color=INK, linewidth=1.4, zorder=3)
         right = max(start + high, end, start)
         text = f"{step:+.2f}".replace("-", "−") if abs(step) >= 0.005 else "0.00" if step else "0"
+        text += f" → {end:.2f}" if place == places[-1] else ""
         ax.annotate(text, (right, place), xytext=(7, 0), textcoords="offset points", va="center", fontsize=9)
-    ax.annotate(
-        f"{scores[-1]:.2f}",
-        (scores[-1], places[-1] + 0.62),
-        ha="center",
-        va="center",
-        fontsize=9,
-        annotation_clip=False,
-    )
     ax.set_yticks(places, table["name"])
     ax.set_ylim(len(table) - 0.1, -0.6)
     ax.grid(visible=False, axis="y")
