@@ -51,7 +51,7 @@ def test_bars_go_from_the_score_before_to_the_steps_own():
     assert any(x == pytest.approx([0.2, 0.45]) and y == [2, 2] for x, y in drawn)
     assert any(x == pytest.approx([0.3, 0.3]) for x, _ in drawn)
     said = {text.get_text() for text in ax.texts}
-    assert {"0.50", "−0.25", "+0.10", "0.35", "chance"} <= said
+    assert {"0.50", "−0.25", "+0.10 → 0.35", "chance"} <= said
     assert [label.get_text() for label in ax.get_yticklabels()] == list(PATH["name"])
 
 
