@@ -115,6 +115,8 @@ def load(
     network, tokenizer = _read(model, source, pinned, live, where, dtype)
     if not live:
         hold_dense(network, quantization == "nf4", packed)
+    elif not on_gpu:
+        _compute_as_asked(network)
     path = "unquantised" if quantization == "none" else "live" if live else "dequantised once"
     return _ready(model, network, tokenizer, quantization, path)
 
@@ -246,6 +248,15 @@ def _read(model: ModelEntry, source: str, pinned: dict[str, str], live: bool, wh
     except (OSError, ValueError) as error:
         raise _unreadable(model, source, error) from error
     return network, tokenizer
+
+
+def _compute_as_asked(network: PreTrainedModel) -> None:
+    """Let 4-bit layers on a CPU compute in fp32; with AVX512-BF16 they would take bf16 by themselves."""
+    import bitsandbytes as bnb
+
+    for layer in network.modules():
+        if isinstance(layer, bnb.nn.Linear4bit):
+            layer.support_avx512bf16_for_cpu = False
 
 
 def _unreadable(model: ModelEntry, source: str, error: Exception) -> DataFileError:
