@@ -188,6 +188,10 @@ def test_a_record_is_put_back_into_a_store_and_collected_again(store, tmp_path):
         sorted(p.name for p in (tmp_path / PROFILES / f).rglob("*.parquet")) for f in ("first", "second")
     ]
     assert names[0] == names[1] != []
+    facts = [json.loads((f / "manifest.json").read_text())["models"] for f in (first, second)]
+    spent = [{name: one["cpu_s"] for name, one in models.items()} for models in facts]
+    assert spent[1] == pytest.approx(spent[0], abs=0.11)
+    assert min(spent[0].values()) > 0
 
 
 def test_an_item_that_is_not_there_or_has_changed_is_named(store):

@@ -27,6 +27,7 @@ from benchtrust.items import Item
 
 SPAN = 6
 OPTION_SPAN = 3
+MANIFEST = "manifest.json"
 MARK = "⟦item⟧"
 LETTERS = r"(?:[^\W_]|[\u0300-\u036f])+"
 WORD = re.compile(rf"{LETTERS}(?:['’]{LETTERS})*")
@@ -62,7 +63,7 @@ def collect(store: Path, target: Path, source: str = "upstream") -> pd.DataFrame
         "distributions": _collect_profiles(store, target),
     }
     text = json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False)
-    (target / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    (target / MANIFEST).write_text(text + "\n", encoding="utf-8")
     return table
 
 
@@ -84,6 +85,8 @@ def _collect_profiles(store: Path, target: Path) -> dict:
 def restore(record: Path, store: Path) -> int:
     """Put a record's answers back into a store, so that `grid run` adds to them instead of asking again.
 
+    What a model's answers cost in all is laid on them evenly.
+
     Returns
     -------
     Number of answers that the store lacked.
@@ -94,13 +97,23 @@ def restore(record: Path, store: Path) -> int:
     known = frame.merge(have.drop_duplicates(), how="left", indicator=True)["_merge"] == "both"
     profiles = record.parent / PROFILES / record.name
     table = distributions.read(profiles) if profiles.is_dir() else None
+    manifest_file = record / MANIFEST
+    facts = json.loads(manifest_file.read_text(encoding="utf-8"))["models"] if manifest_file.is_file() else {}
     for key, group in frame[~known.to_numpy()].groupby(["model", "benchmark", "template", "shots"]):
         model, benchmark, template, shots = key
         answers = group[["cell_id", "item_id"]]
         name = hashlib.sha256(answers.sort_values(["cell_id", "item_id"]).to_json().encode()).hexdigest()
         path = store / model / benchmark / f"{template}-{shots}" / f"{name[:16]}.parquet"
-        write_part(group, path, None, None if table is None else table.merge(answers))
+        spent = _share(facts.get(model), len(group))
+        write_part(group, path, spent, None if table is None else table.merge(answers))
     return int((~known).sum())
+
+
+def _share(facts: dict | None, answers: int) -> dict[str, float] | None:
+    """Cost of so many of a model's answers, by what a manifest says of all of them."""
+    if facts is None:
+        return None
+    return {"cpu_s": facts["cpu_s"] * answers / facts["answers"], "peak_gb": facts["peak_gb"]}
 
 
 def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
