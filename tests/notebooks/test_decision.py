@@ -16,7 +16,7 @@ from benchtrust.errors import ParameterError, SchemaError, UnknownNameError
 RECORD = project.root() / "data/recorded/grid"
 FIRST, SECOND = "Qwen2.5-Coder-1.5B-Instruct", "Qwen2.5-Coder-0.5B-Instruct"
 QUICK = {"n_draws": 200, "configurations": [1, 8], "sizes_tried": [30, 300]}
-DRAWN = ("from", "to", "p-mean", "p-stable", "p-reversal", "here")
+DRAWN = ("from", "to", "p-mean", "p-stable", "p-mean-all", "p-stable-all", "p-reversal", "here")
 """Numbers that depend on draws, and so on the order of the items."""
 
 
@@ -68,7 +68,7 @@ def disguised(frame: pd.DataFrame) -> pd.DataFrame:
 def test_a_permuted_copy_gives_the_same_page_and_the_claim_turned_round_turns_the_gap(own, page):
     ours = page(own, first=FIRST, second=SECOND, benchmark="xstest")
     theirs = page(disguised(own), first="beta", second="alpha", benchmark="ours")
-    named = ("first", "second", "title", "where", "score-first", "score-second", *DRAWN)
+    named = ("first", "second", "title", "where", "score-first", "score-second", "constants", *DRAWN)
     same = {name: value for name, value in ours.items() if name not in named}
     assert {name: theirs[name] for name in same} == same
     assert (theirs["first"], theirs["second"], theirs["title"]) == ("beta", "alpha", "ours")
@@ -77,7 +77,7 @@ def test_a_permuted_copy_gives_the_same_page_and_the_claim_turned_round_turns_th
     assert turned["gap"] == -ours["gap"]
     assert (turned["low"], turned["high"]) == (-ours["high"], -ours["low"])
     assert (turned["ahead"], turned["behind"]) == (ours["behind"], ours["ahead"])
-    assert turned["needed-one"] == ours["needed-one"]
+    assert all(turned[name] == ours[name] for name in ("needed-few", "needed-many", "most-few", "most-many"))
     scores = responses.score_matrix(responses.cell_means(own))
     assert theirs["gap"] == pytest.approx((scores[FIRST] - scores[SECOND]).mean())
 
@@ -86,7 +86,7 @@ def test_of_one_configuration_nothing_is_said_of_others(own, page):
     alone = own[(own["template"] == "role") & (own["shots"] == 3) & (own["scoring"] == "logprob")]
     found = page(alone.assign(part=None), drawn=True, first=FIRST, second=SECOND, benchmark="xstest")
     assert found["configurations"] == 1
-    assert (found["floor"], found["needed-one"]) == ("not known", "no number")
+    assert (found["floor"], found["needed-few"]) == ("not known", "a number that is not known")
     assert found["parts-answer"] == "the table names no parts"
     assert found["low"] == found["gap"] == found["high"]
 
