@@ -183,7 +183,7 @@ def read(target: Path) -> pd.DataFrame:
     DataFileError : there is none, or a file is not the one of the manifest.
     """
     if not (files := [target / name for name in stated(target)]):
-        raise DataFileError(f"{target} holds no emulation. Make one: benchtrust packages emulate --help")
+        raise DataFileError(f"{target} holds no emulation: benchtrust packages emulate, then collect.")
     table = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     return table.astype({"choice": "Int64"})
 
