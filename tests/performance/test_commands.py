@@ -24,7 +24,7 @@ def words(command: str) -> list[str]:
 def distinct() -> dict[tuple[str, ...], str]:
     """Commands that run a notebook with parameters, by the notebook and the names of these."""
     found: dict[tuple[str, ...], str] = {}
-    for name in notebooks.available():
+    for name in notebooks.in_book():
         for command in notebooks.read(name).commands:
             if command.startswith(f"benchtrust run {name} -p"):
                 found.setdefault((name, *(word.partition("=")[0] for word in words(command))), command)
