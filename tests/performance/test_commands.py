@@ -13,6 +13,8 @@ from benchtrust.compendium.notebooks import NotebookError
 
 PLACEHOLDER = re.compile(r"/path/to/|my_|^your_|\b(MODEL|LARGER_MODEL|FILE|NAME)\b|^build/|recorded/papers")
 ABSENT = "not on this machine"
+NAMES = {"A": "alpha", "B": "beta", "NAME": "my_set"}
+"""Models and a benchmark of one's own → those of the table that stands for it."""
 
 
 def words(command: str) -> list[str]:
@@ -42,6 +44,8 @@ def own(own_matrix: Path, own_table: Path, tmp_path: Path) -> dict[str, str]:
 def stand_in(name: str, word: str, own: dict[str, str]) -> str:
     """A value, with a file that is there for the reader's own."""
     parameter, _, value = word.partition("=")
+    if set(value.split(",")) <= set(NAMES):
+        return f"{parameter}={','.join(NAMES[part] for part in value.split(','))}"
     if not PLACEHOLDER.search(value):
         return word
     if parameter == "scores_path":

@@ -113,7 +113,8 @@ def _share(facts: dict | None, answers: int) -> dict[str, float] | None:
     """Cost of so many of a model's answers, by what a manifest says of all of them."""
     if facts is None:
         return None
-    return {"cpu_s": facts["cpu_s"] * answers / facts["answers"], "peak_gb": facts["peak_gb"]}
+    told = {name: facts[name] for name in ("cpu_s", "peak_gb") if facts.get(name) is not None}
+    return told | {"cpu_s": told.get("cpu_s", 0.0) * answers / facts["answers"]}
 
 
 def rescore(frame: pd.DataFrame, loaded: Sequence[Item]) -> pd.DataFrame:
