@@ -32,7 +32,7 @@
     texts: texts.length,
     document: { lang: document.documentElement.lang, title: document.title.length > 0, mains: document.querySelectorAll("main").length, zoom: !/user-scalable=no|maximum-scale/.test(document.querySelector("meta[name=viewport]")?.content ?? "no viewport, user-scalable=no") },
     headings: [...document.querySelectorAll("main article :is(h1,h2,h3,h4,h5,h6)")].filter(visible).map((h) => [Number(h.tagName[1]), h.textContent.trim()]),
-    withoutAlt: [...document.images].filter((image) => !image.alt?.trim() && image.getAttribute("role") !== "presentation").map((image) => image.src),
+    withoutAlt: [...document.images].filter((image) => (!image.alt?.trim() || image.alt.includes("_images/")) && image.getAttribute("role") !== "presentation").map((image) => image.src),
     lowContrast: texts.map((e) => [contrast(e), e]).filter(([ratio]) => ratio < 4.5).map(([ratio, e]) => `${ratio.toFixed(2)} <${e.tagName.toLowerCase()} class="${e.className}"> ${e.textContent.trim().slice(0, 40)}`),
     figures: [...document.querySelectorAll("figure.recorded-figure:not(.is-playable)")].map((figure) => [...figure.querySelectorAll("img")].filter(visible).map((image) => ({ source: image.src, width: image.naturalWidth }))),
     unlabelled: [...document.querySelectorAll("a[href], button")].filter((e) => visible(e) && !(e.textContent.trim() || e.ariaLabel || e.title || e.querySelector("img[alt]"))).map((e) => e.outerHTML.slice(0, 120)),

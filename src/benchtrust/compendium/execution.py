@@ -20,8 +20,10 @@ REPRODUCIBLE = {
     "PYTHONHASHSEED": "0",
     "OPENBLAS_NUM_THREADS": "1",
     "JUPYTER_PREFER_ENV_PATH": "1",
+    "MPLBACKEND": "agg",
 }
-"""Environment of every kernel: fixed hash seed, one BLAS thread (one order of sums), the venv's kernel."""
+"""Environment of every kernel: fixed hash seed, one BLAS thread (one order of sums), the venv's kernel, and
+figures that are shown where they are recorded alone."""
 
 
 def execute_with_papermill(
