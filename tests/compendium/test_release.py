@@ -71,6 +71,22 @@ def test_frictionless_finds_the_tables_as_the_package_says(released: Path, tmp_p
     assert {"type-error", "row-count", "hash-count"} <= errors
 
 
+def test_frictionless_takes_answers_with_gaps_and_lists(tmp_path: Path) -> None:
+    frictionless = pytest.importorskip("frictionless")
+    answers = pd.DataFrame(
+        {"item": ["i1", "i2"], "tokens": pd.array([3, None], "Int64"), "logprobs": [[-1.0, -2.5], None]}
+    )
+    answers.to_parquet(tmp_path / "answers.parquet")
+    citation = {"title": "Answers", "version": "1", "license": "Apache-2.0"}
+    data_package.write(tmp_path, {}, citation, "2026-01-31")
+    package = frictionless.Package(str(tmp_path / "datapackage.json"))
+    report = package.validate()
+    assert report.valid, report.to_summary()
+    (resource,) = package.resources
+    assert resource.rows == 2
+    assert [field.type for field in resource.schema.fields] == ["string", "number", "any"]
+
+
 def test_the_crate_says_which_notebook_made_what_from_what(released: Path) -> None:
     crate = ROCrate(released)
     assert str(crate.datePublished)[:4].isdigit()
