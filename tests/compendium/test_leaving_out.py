@@ -66,6 +66,8 @@ def test_another_error_is_a_failure_in_a_run_by_hand_too(
         ("x = 1\nz = x", set(), {"x", "z"}),
         ('cells["lost"] = cells["n"]', {"cells"}, {"cells"}),
         ("for row in rows:\n    total = row", {"rows"}, {"row", "total"}),
+        ("for row in rows:\n    cells[row] = cells[0]", {"rows", "cells"}, {"row", "cells"}),
+        ("if here:\n    cells = {}\n    cells[0] = 1", {"here"}, {"cells"}),
         ("own = [f(x) for x in own]", {"own", "f"}, {"own"}),
         ("record.table('t', g.agg(lambda own: own.max()))", {"record", "g"}, set()),
         ("import numpy as np\nfrom a.b import c", set(), {"np", "c"}),

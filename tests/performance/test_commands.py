@@ -74,10 +74,11 @@ def test_a_command_to_try_runs(command: str, own: dict[str, str]) -> None:
     source = notebooks.read(name)
     given = parameters.parse([stand_in(name, word, own) for word in words(command)], source.parameters)
     small = profiles.values("smoke").get(name, {})
-    if set(own.values()) & {str(value) for value in given.values()}:
-        small = {key: value for key, value in small.items() if key not in OURS} | FITTED.get(name, {})
-    if "closely" in given:
+    theirs = bool(set(own.values()) & {str(value) for value in given.values()})
+    if theirs or "closely" in given:
         small = {key: value for key, value in small.items() if key not in OURS}
+    if theirs:
+        small |= FITTED.get(name, {})
     try:
         outcome = run(name, small | given, "manual", force=True, position=None)
     except NotebookError as error:

@@ -79,7 +79,7 @@ def names(source: str) -> tuple[set[str], set[str]]:
         loaded = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         stored, own = set(_stored(nodes)), set(_own(nodes))
         if not isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            own |= stored
+            own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         used |= (loaded - own | set(_read_again(nodes))) - given
         given |= stored | set(_kept(nodes))
     return used, given

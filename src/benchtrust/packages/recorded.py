@@ -8,8 +8,6 @@ from pathlib import Path
 from benchtrust.errors import DataFileError
 from benchtrust.grid import record
 
-MANIFEST = "manifest.json"
-
 
 def settle(target: Path, files: Sequence[Path], facts: dict, keep: bool = False) -> list[str]:
     """Write the manifest of these files, and remove those that an earlier manifest lists beside them.
@@ -40,7 +38,7 @@ def settle(target: Path, files: Sequence[Path], facts: dict, keep: bool = False)
         {**facts, **record.surroundings(), "files": hashes}, indent=2, sort_keys=True, ensure_ascii=False
     )
     target.mkdir(parents=True, exist_ok=True)
-    (target / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    (target / record.MANIFEST).write_text(text + "\n", encoding="utf-8")
     return gone
 
 
@@ -61,7 +59,7 @@ def stated(target: Path) -> list[str]:
 
 def manifest(target: Path) -> dict:
     """What the manifest of a folder says; empty without one."""
-    path = target / MANIFEST
+    path = target / record.MANIFEST
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
