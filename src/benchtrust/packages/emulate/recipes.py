@@ -134,7 +134,7 @@ HELM = {
     "extraction": "first token",
     "limit": 1,
 }
-INSPECT = {"prompt": "ANSWER", "candidate": "ANSWER: letter", "extraction": "answer line", "limit": 2048}
+INSPECT = {"prompt": "ANSWER", "candidate": "ANSWER: letter", "extraction": "answer line", "limit": 512}
 CHANGES: dict[tuple[str, str, str], dict[str, str | int]] = {
     ("lm_eval", "truthfulqa", "truthfulqa_mc1"): {
         "truth": "first",
@@ -169,7 +169,7 @@ CHANGES: dict[tuple[str, str, str], dict[str, str | int]] = {
     ("inspect", "truthfulqa", "truthfulqa"): {"truth": "shuffled", **INSPECT},
     ("inspect", "bbq", "bbq"): {"truth": "file", **INSPECT, "score": "mean of items"},
     ("helm", "xstest", "xstest"): {"extraction": "refusal, graded", "limit": 512, "score": "mean of items"},
-    ("inspect", "xstest", "xstest"): {"extraction": "refusal, strict", "limit": 2048},
+    ("inspect", "xstest", "xstest"): {"extraction": "refusal, strict", "limit": 512},
 }
 """Package, benchmark and stock task → where its recipe differs from ours, beside the precision."""
 
