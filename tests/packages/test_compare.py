@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchtrust.errors import SchemaError
 from benchtrust.packages import compare, emulate
 from benchtrust.packages.compare import OURS
 from benchtrust.packages.importers import LENIENT
@@ -40,11 +41,16 @@ def test_packages_are_compared_on_items_that_all_have_scored():
 
 
 def test_the_spread_is_that_of_the_three_packages_without_ours():
-    table = found(ours=[0] * 4, helm=[1, 1, 1, 0], inspect=[0, 1, 0, 0], lm_eval=[1, 1, 0, 0])
+    table = found(ours=[0] * 4, helm=[1, 1, 1, 0], inspect=["-", 1, 0, 0], lm_eval=[1, 1, 0, 0])
     (row,) = compare.widest(table, 400, RNG(0)).to_dict("records")
-    assert (row["highest"], row["lowest"], row["items"]) == ("helm", "inspect", 4)
+    assert (row["highest"], row["lowest"], row["items"], row["unread"]) == ("helm", "inspect", 4, 0.25)
     assert row["spread"] == pytest.approx(0.5)
     assert 0 <= row["low"] <= 0.5 <= row["high"] <= 1
+
+
+def test_packages_that_score_alike_have_a_spread_of_nothing_on_all_items():
+    (row,) = compare.widest(found(helm=[1, 0, 1], inspect=[0, 1, 1]), 10, RNG(0)).to_dict("records")
+    assert (row["spread"], row["low"], row["high"], row["items"]) == (0.0, 0.0, 0.0, 3)
 
 
 def test_a_benchmark_of_one_package_has_no_spread():
@@ -119,6 +125,28 @@ def test_agreement_is_with_the_end_of_the_path_and_lists_the_rest():
     assert differing[["package", "item_id", "cause"]].to_numpy().tolist() == [
         ["inspect", "i1", "not explained"]
     ]
+
+
+def test_a_wrong_letter_is_no_agreement_with_an_answer_that_was_not_read():
+    own = recorded("inspect", "bbq", "bbq_local", "choice", [("i0", None, None, "unparsed")])
+    end = emulation("bbq", emulate.recipe("inspect", "bbq"), [2], [0])
+    table, _ = compare.agreements(
+        compare.decisions(own, emulation("bbq", emulate.ours("bbq"), [0], [0])), end
+    )
+    assert table["n_equal"].tolist() == [0]
+
+
+def test_nothing_in_common_is_told():
+    only_ours = found(ours=[1, 0])
+    with pytest.raises(SchemaError, match="packages emulate, then collect"):
+        compare.spreads(only_ours, 10, RNG(0))
+    with pytest.raises(SchemaError, match="packages emulate, with the model"):
+        compare.agreements(only_ours, emulation("bbq", emulate.ours("bbq"), [0], [0]))
+
+
+def test_a_package_whose_every_request_failed_is_in_no_pair():
+    table = compare.disagreements(found(helm=[1, 0], inspect=[None, None], lm_eval=[1, 1]))
+    assert table[["package_a", "package_b"]].to_numpy().tolist() == [["helm", "lm_eval"]]
 
 
 def test_a_score_without_a_choice_is_compared_as_a_score():

@@ -291,6 +291,8 @@ def test_prompts_of_toxigen_and_crows_pairs(installed):
         ("**ANSWER: B**", 1),
         ("ANSWER: **B**", 1),
         ("ANSWER: $B$", 1),
+        ("ANSWER: **$B$**", 1),
+        ("ANSWER: $,$B$", None),
         ("ANSWER: (B)", 1),
         ("ANSWER: B) beech", 1),
         ("The ANSWER: B", 1),

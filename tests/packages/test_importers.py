@@ -50,10 +50,13 @@ def practice(benchmark: str) -> dict[str, items.Item]:
 
 
 def said(logs: Path, version: str | None = None) -> str:
-    """The message of the error that loading raises."""
-    with pytest.raises(LogError) as caught:
-        load(logs, version=version)
-    return str(caught.value)
+    """What loading says that it cannot take: by an error, or, where it takes the rest, as a loss."""
+    try:
+        _, report = load(logs, version=version)
+    except LogError as error:
+        return str(error)
+    assert not report.complete
+    return "\n".join(report.missing()["reason"])
 
 
 # ---------------------------------------------------------------- what is a log
@@ -707,6 +710,148 @@ def test_one_bad_log_leaves_the_others_whole_and_is_listed(logs):
     assert set(map(tuple, table[key].to_numpy())) == set(map(tuple, whole.loc[~lost, key].to_numpy()))
     assert any(path.name in note.reason for note in report.left_out)
     assert not report.complete
+
+
+def lost(*paths: Path, version: str | None = None) -> tuple[pd.DataFrame, dict[str, tuple[str, ...]]]:
+    """The table, and the ids of each loss by its reason."""
+    table, report = load(*paths, version=version)
+    return table, {note.reason: note.ids for note in report.left_out if note.loss}
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "metrics"),
+    [
+        ({"acc": math.nan}, ("acc",)),
+        ({"filtered_resps": [[math.nan, "False"]] * 2}, ("acc", "acc_norm")),
+    ],
+)
+def test_an_answer_without_a_number_is_listed_and_its_metric_stays(logs, edit_lines, spoilt, metrics):
+    change = iter([spoilt])
+    edit_lines(only(logs, "toxigen"), lambda sample: {**sample, **next(change, {})})
+    edit_totals(logs, "toxigen", metrics)
+    table, found = lost(results(logs))
+    assert len(of(table, "toxigen", "acc")) == len(samples(logs, "toxigen")) - 1
+    assert found["no acc from 0 to 1, or no log-probability"] == ("0",)
+
+
+@pytest.mark.parametrize("doc", [{}, {"text": None}])
+def test_a_document_of_another_shape_is_listed_and_the_others_are_joined(logs, edit_lines, doc):
+    change = iter([{"doc": doc}])
+    edit_lines(only(logs, "toxigen"), lambda sample: {**sample, **next(change, {})})
+    edit_totals(logs, "toxigen")
+    table, found = lost(results(logs))
+    assert (of(table, "toxigen")["benchmark"] == "toxigen").all()
+    assert found["documents that are not what the task's are"] == ("0",)
+
+
+def edit_totals(logs: Path, task: str, metrics: tuple[str, ...] = ("acc", "acc_norm")) -> None:
+    """Make the totals of a task those of its samples but the first."""
+    path = results(logs)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    for metric in metrics:
+        values = [sample[metric] for sample in samples(logs, task)[1:]]
+        content["results"][f"{task}_local"][f"{metric},none"] = sum(values) / len(values)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_results_without_totals_or_counts_are_a_loss(logs, edit):
+    def empty(content):
+        content["n-samples"] = {}
+        content["results"] = {task: {} for task in content["results"]}
+
+    edit(results(logs), empty)
+    _, found = lost(results(logs))
+    assert "totals that could not be compared: the results lack them" in found
+    assert any("whether the file is whole" in reason for reason in found)
+
+
+def test_helm_without_totals_or_scores_is_a_loss(logs, edit):
+    folder = logs / "helm" / "truthful_qa"
+    edit(folder / "stats.json", lambda stats: [])
+    assert "exact_match" in str(lost(folder, version=HELM)[1])
+    edit(folder / "per_instance_stats.json", lambda entries: entries[:-1])
+    table, found = lost(folder, version=HELM)
+    ids = found["no exact_match from 0 to 1 in per_instance_stats.json"]
+    assert len(ids) == 1
+    assert "failed" not in set(table["outcome"])
+
+
+def test_an_inspect_log_without_totals_is_a_loss(logs, edit):
+    edit(truthfulqa(logs), lambda log: log.update(results=None))
+    assert any("no totals" in reason for reason in lost(truthfulqa(logs))[1])
+
+
+@pytest.mark.parametrize(("text", "loss"), [(None, False), ("Z", True)])
+def test_helm_asking_again_is_listed_and_a_loss_if_the_answers_differ(logs, edit, text, loss):
+    def again(content):
+        copy = json.loads(json.dumps(content["request_states"][0]))
+        if text:
+            copy["result"]["completions"][0]["text"] = text
+        content["request_states"].append(copy)
+
+    edit(logs / "helm" / "bbq" / "scenario_state.json", again)
+    _, report = load(logs / "helm" / "bbq", version=HELM)
+    (note,) = [note for note in report.left_out if "again" in note.reason or "further" in note.reason]
+    assert (note.loss, len(note.ids)) == (loss, 1)
+
+
+def test_helms_splits_have_totals_of_their_own(logs, edit):
+    folder = logs / "helm" / "truthful_qa"
+    table = load(folder, version=HELM)[0]
+    ids = {
+        row["instance"]["id"]
+        for row in json.loads((folder / "scenario_state.json").read_text())["request_states"][:2]
+    }
+
+    def split(content):
+        for state in content["request_states"]:
+            state["instance"]["split"] = "valid" if state["instance"]["id"] in ids else "test"
+
+    edit(folder / "scenario_state.json", split)
+    states = json.loads((folder / "per_instance_stats.json").read_text())
+    scores = {
+        e["instance_id"]: s["mean"] for e in states for s in e["stats"] if s["name"]["name"] == "exact_match"
+    }
+    groups = {
+        "valid": [v for i, v in scores.items() if i in ids],
+        "test": [v for i, v in scores.items() if i not in ids],
+    }
+    stats = [
+        {"name": {"name": "exact_match", "split": n}, "mean": sum(v) / len(v)} for n, v in groups.items()
+    ]
+    (folder / "stats.json").write_text(json.dumps(stats))
+    again, report = load(folder, version=HELM)
+    assert report.complete
+    assert again["score"].tolist() == table["score"].tolist()
+
+
+def test_another_version_than_the_books_is_told(logs, edit):
+    edit(results(logs), lambda content: content.update(lm_eval_version="0.3.0"))
+    _, report = load(results(logs))
+    assert any("0.3.0: the book compares 0.4.13" in note.reason for note in report.left_out)
+
+
+def test_a_given_version_is_one_and_may_have_its_name(logs):
+    with pytest.raises(LogVersionError, match="banana: no version"):
+        load(logs / "helm", version="banana")
+    assert set(load(logs / "helm", version=f"crfm-helm {HELM}")[0]["version"]) == {HELM}
+
+
+def test_an_empty_last_line_is_no_sample(logs):
+    with only(logs, "toxigen").open("a") as file:
+        file.write("\n")
+    assert load(results(logs))[1].complete
+
+
+def test_json_that_is_named_eval_is_read_as_json(logs):
+    path = truthfulqa(logs)
+    assert len(load(path.rename(path.with_suffix(".eval")))[0]) == 6
+
+
+def test_a_folder_of_broken_logs_says_what_is_wrong_with_them(tmp_path):
+    (tmp_path / "run.eval").write_bytes(b"PK")
+    with pytest.raises(ForeignLogError, match="cut off"):
+        load(tmp_path)
 
 
 # ---------------------------------------------------------------- the command

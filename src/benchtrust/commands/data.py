@@ -179,13 +179,16 @@ def import_logs(
         raise ParameterError(
             f"--out {target}: a response table is Parquet; name a file that ends in .parquet."
         )
+    if target and (target.is_dir() or any(above.is_file() for above in target.parents)):
+        raise ParameterError(f"--out {target}: no file can be written there; name a new one.")
     table, report = importers.load(logs, version)
     show_report(report)
     if target:
         importers.write(table, target)
-        missing = report.missing()
+        missing, rest = report.missing(), target.with_suffix(".left_out.csv")
+        rest.unlink(missing_ok=True)
         if len(missing):
-            with replacing(target.with_suffix(".left_out.csv")) as scratch:
+            with replacing(rest) as scratch:
                 missing.to_csv(scratch, index=False, lineterminator="\n")
         out.print(f"{len(table)} rows: {target}", highlight=False, soft_wrap=True)
     raise typer.Exit(0 if report.complete else 1)

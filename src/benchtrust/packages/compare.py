@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
+from benchtrust.errors import SchemaError
 from benchtrust.packages import emulate, emulated
 from benchtrust.packages.emulate.paths import PATH_COLUMNS
 from benchtrust.packages.importers import LENIENT
@@ -116,6 +117,10 @@ def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.D
     Returns
     -------
     A row per model, benchmark and package, as of `emulate.spread`; without those that ours is missing for.
+
+    Raises
+    ------
+    SchemaError : no model has a benchmark in a package and in our harness too.
     """
     parts = []
     for (model, benchmark), own in found.groupby(["model", "benchmark"], sort=False):
@@ -125,6 +130,11 @@ def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.D
             rules = {name: rule(name, benchmark) for name in names}
             table = emulate.spread(same, n_draws, rng, OURS, rules)
             parts.append(table.assign(model=model, benchmark=benchmark))
+    if not parts:
+        raise SchemaError(
+            f"No benchmark of {', '.join(found['model'].unique()) or 'any model'} has items that a package "
+            f"and {OURS} both scored: benchtrust packages emulate, then collect."
+        )
     return pd.concat(parts, ignore_index=True)
 
 
@@ -134,7 +144,8 @@ def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: f
     Returns
     -------
     A row per model and benchmark that two packages or more have: highest, lowest, spread, its paired interval
-    low, high (items drawn again; the two were picked for being far apart) and items.
+    low, high (items drawn again; the two were picked for being far apart), items, and unread, the share of
+    the lowest one's answers that no choice was read from.
     """
     rows = []
     for (model, benchmark), own in found[found["package"] != OURS].groupby(
@@ -149,8 +160,9 @@ def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: f
         pair = same[same["package"].isin([high, low])]
         gap = emulate.spread(pair, n_draws, rng, low, rules, level).set_index("package")
         ends = gap.loc[high, ["difference", "low", "high"]] if high != low else [0.0, 0.0, 0.0]
-        rows.append([model, benchmark, high, low, *ends, len(pair) // 2])
-    columns = ["model", "benchmark", "highest", "lowest", "spread", "low", "high", "items"]
+        unread = (pair.loc[pair["package"] == low, "outcome"] != "scored").mean()
+        rows.append([model, benchmark, high, low, *ends, same["item_id"].nunique(), unread])
+    columns = ["model", "benchmark", "highest", "lowest", "spread", "low", "high", "items", "unread"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -165,8 +177,9 @@ def disagreements(found: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (model, benchmark), own in found.groupby(["model", "benchmark"], sort=False):
-        right = common(own).pivot(index="item_id", columns="package", values="score") >= 0.5
-        for a, b in combinations(dict.fromkeys(own["package"]), 2):
+        same = common(own)
+        right = same.pivot(index="item_id", columns="package", values="score") >= 0.5
+        for a, b in combinations(dict.fromkeys(same["package"]), 2):
             one, other = right[a], right[b]
             counts = [int((one & ~other).sum()), int((~one & other).sum())]
             constant = one.nunique() == 1 or other.nunique() == 1
@@ -229,6 +242,10 @@ def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFra
     -------
     A row per model, benchmark, package and task that both have: n, n_equal, n_missing, share, and the scores
     of both sides. And a row per item decided otherwise, as of `emulate.Agreement`, with the same key.
+
+    Raises
+    ------
+    SchemaError : the two have no model and benchmark in common.
     """
     rows, differing = [], []
     theirs = found[(found["package"] != OURS) & (found["reading"] == "own") & found["score"].notna()]
@@ -240,12 +257,16 @@ def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFra
         mine = emulation[(emulation["model"] == model) & (emulation["recipe"] == made.key)]
         if mine.empty:
             continue
-        unnamed = own["choice"].isna().all() or mine["choice"].isna().all()
-        kept = own[["item_id", "score"] if unnamed else ["item_id", "score", "choice"]]
+        kept = own[["item_id", "score", "choice"] if made.chooses else ["item_id", "score"]]
         result = emulate.agreement(mine, kept)
         both = [_score(table, made.score) for table in (mine, own)]
         rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, *both])
         differing.append(result.differing.assign(**dict(zip(PATH_KEY, key, strict=True))))
+    if not rows:
+        raise SchemaError(
+            "No path was walked to its end on what a package answered: benchtrust packages emulate, with the "
+            "model, benchmark and items of the runs, then collect."
+        )
     names = ["n", "n_equal", "n_missing", "share", "emulated", "recorded"]
     return pd.DataFrame(rows, columns=[*PATH_KEY, *names]), pd.concat(differing, ignore_index=True)
 

@@ -4,7 +4,8 @@ import re
 import string
 
 RUN = r"[A-Za-z0-9 ,]+"
-WRAPPED = re.compile(rf"(\$|\*\*)\s*((?! ){RUN}?)\s*\1")
+WRAPPED = [re.compile(rf"{mark}\s*([A-Za-z0-9][A-Za-z0-9 ,]*?)\s*{mark}") for mark in (r"\$", r"\*\*")]
+"""Wrappers that are taken off, one after the other."""
 BRACKETED = re.compile(r"(?:^|(?<=[:,]))(\s*)\(([A-Za-z0-9])\)(?=\s*(?:[,.]|\n|\Z))")
 WHOLE_LINE = re.compile(rf"^ANSWER\s*:\s*({RUN})\s*(?:$|\.)", re.I | re.M)
 ANYWHERE = re.compile(rf"ANSWER\s*:\s*({RUN})(?:\W|$)", re.I)
@@ -16,7 +17,9 @@ def answer_line(text: str, n_options: int) -> int | None:
     The last line that is nothing but ``ANSWER:`` and letters counts, else the last such place anywhere. What
     stands there must be one letter of an option and no more than commas beside it.
     """
-    text = BRACKETED.sub(r"\1\2", WRAPPED.sub(r"\2", text))
+    for wrapped in WRAPPED:
+        text = wrapped.sub(r"\1", text)
+    text = BRACKETED.sub(r"\1\2", text)
     found = WHOLE_LINE.findall(text) or ANYWHERE.findall(text)
     if not found:
         return None

@@ -66,6 +66,8 @@ LEVELS: dict[str, dict[str, str]] = {
 LETTERED = ("our parser", "first token", "answer line")
 GENERATED = (*LETTERED, "refusal", "refusal, graded", "refusal, strict")
 """Extractions that read an answer the model wrote; the others compare log-probabilities."""
+UNCHOSEN = ("probability of the true", "refusal", "refusal, graded", "refusal, strict")
+"""Extractions whose outcome is a score, not an option that a log could name."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,11 @@ class Recipe:
         """Short name of all that decides: two recipes that differ in `score` alone decide alike."""
         content = json.dumps([getattr(self, f.name) for f in fields(self) if f.name != "score"])
         return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it decides for an option; else for a share of probability, or a behaviour."""
+        return self.extraction not in UNCHOSEN
 
     @property
     def generates(self) -> bool:

@@ -3,12 +3,13 @@
 import json
 import zipfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from benchtrust.errors import ForeignLogError, LogError, LogVersionError
+from benchtrust.packages import environments
 from benchtrust.packages.importers import helm, inspect, lm_eval
 from benchtrust.packages.importers.frame import (
     COLUMNS,
@@ -21,6 +22,7 @@ from benchtrust.packages.importers.frame import (
     write,
 )
 from benchtrust.packages.importers.logs import RUN, LeftOut, Log, read_json
+from benchtrust.packages.table import packages
 
 __all__ = [
     "COLUMNS",
@@ -76,7 +78,7 @@ def recognise(path: str | Path) -> Found:
         return Found("helm", path.parent)
     if path.suffix == ".jsonl" and (results := lm_eval.results_of(path)):
         return Found("lm_eval", _beside(path, results))
-    if path.suffix == ".eval":
+    if path.suffix == ".eval" and not path.read_bytes()[:64].lstrip().startswith(b"{"):
         return Found("inspect", _zip(path))
     return _by_content(path)
 
@@ -104,7 +106,7 @@ def load(
     """
     logs, notes = logs_of(paths, version)
     table, report = frame(logs, source)
-    return table, Report(**{**vars(report), "left_out": (*notes, *report.left_out)})
+    return table, replace(report, left_out=(*notes, *_unpinned(logs), *report.left_out))
 
 
 def logs_of(paths: Iterable[str | Path], version: str | None = None) -> tuple[list[Log], tuple[LeftOut, ...]]:
@@ -131,9 +133,24 @@ def logs_of(paths: Iterable[str | Path], version: str | None = None) -> tuple[li
     if errors and not logs:
         raise errors[0]
     if not logs:
-        raise ForeignLogError(f"No log among {', '.join(map(str, paths)) or 'no paths'}. {_READ}.")
+        broken = " ".join(note.reason for note in notes if note.loss)
+        raise ForeignLogError(
+            f"No log among {', '.join(map(str, paths)) or 'no paths'}. {broken or _READ + '.'}"
+        )
     one_version(logs)
     return logs, (*notes, *(LeftOut("", str(error)) for error in errors))
+
+
+def _unpinned(logs: Iterable[Log]) -> list[LeftOut]:
+    """A note on each package whose logs are of another version than the one that is pinned here."""
+    notes = []
+    for name, found in {log.package: log.version.split(",")[0] for log in logs}.items():
+        package = packages()[name]
+        pinned = environments.pins(package)[package.distributions[0]]
+        if found != pinned:
+            reason = f"{package.title} {found}: the book compares {pinned}; tasks of one name can differ"
+            notes.append(LeftOut("", reason, loss=False))
+    return notes
 
 
 def one_version(logs: Iterable[Log]) -> None:
@@ -198,7 +215,7 @@ def _by_content(path: Path) -> Found:
     start = path.read_bytes()[: 1 << 16].lstrip()
     if not start:
         raise LogError(f"{path} is empty: its run did not end. Run again, or leave it out.")
-    if path.suffix != ".json" or start[:1] != b"{":
+    if path.suffix not in (".json", ".eval") or start[:1] != b"{":
         raise ForeignLogError(f"{path} is no log ({_short(start)}). {_READ}.")
     content = read_json(path)
     if lm_eval.is_results(content):

@@ -78,7 +78,19 @@ def read(folder: Path, version: str | None = None) -> list[Log]:
     stats = _by_instance(instances)
     metric = METRICS[benchmark] if benchmark else _generic_metric(folder, states, stats)
     answers = [_answer(s, benchmark, metric, stats.get(_id(s), {})) for s in states]
-    _check(folder, benchmark, metric, states, answers, totals)
+    unscored = tuple(a.id for a in answers if a.outcome == "scored" and a.score is None)
+    answers = [a for a in answers if a.outcome != "scored" or a.score is not None]
+    notes = [
+        *left_out,
+        LeftOut(str(folder), f"no {metric} from 0 to 1 in {INSTANCES}", unscored),
+        LeftOut(
+            str(folder),
+            "totals that could not be compared: they are missing, or of answers that failed",
+            _check(folder, benchmark, metric, states, answers, totals),
+        ),
+    ]
+    if not answers:
+        raise LogError(f"{folder / INSTANCES} has no {metric} from 0 to 1 for any question.")
     adapter = spec["adapter_spec"]
     log = Log(
         path=folder,
@@ -92,7 +104,7 @@ def read(folder: Path, version: str | None = None) -> list[Log]:
         shots=int(adapter.get("max_train_instances") or 0),
         decoding=decoding_of(adapter.get("temperature"), None),
         answers=tuple(answers),
-        left_out=left_out,
+        left_out=tuple(note for note in notes if note.ids),
         settings={
             name: adapter.get(name) for name in ("method", "instructions", "max_tokens", "stop_sequences")
         },
@@ -128,19 +140,28 @@ def _biased(text: str, tags: Sequence[str]) -> bool:
 def _asked(folder: Path, states: Sequence[dict]) -> tuple[list[dict], tuple[LeftOut, ...]]:
     """One state a question and trial, and what was left out: altered questions, further requests."""
     kept: dict[tuple, dict] = {}
-    altered = []
+    altered, again, otherwise = [], [], []
     for state in states:
+        name = state["instance"]["id"]
         if state["instance"].get("perturbation"):
-            altered.append(state["instance"]["id"])
-        else:
-            kept.setdefault(_id(state), state)
+            altered.append(name)
+        elif (first := kept.setdefault(_id(state), state)) is not state:
+            (again if _text(first) == _text(state) else otherwise).append(name)
     if not kept:
         raise LogError(
             f"{folder / STATE} holds no answers: its run asked nothing, or only altered questions."
         )
-    ids = tuple(dict.fromkeys(altered))
-    note = LeftOut(str(folder), "questions that HELM altered (perturbations)", ids, loss=False)
-    return list(kept.values()), (note,) if altered else ()
+    found = (
+        ("questions that HELM altered (perturbations)", altered, False),
+        ("further requests with the same answer", again, False),
+        ("answered again, and otherwise: the first answer is taken", otherwise, True),
+    )
+    notes = (LeftOut(str(folder), reason, tuple(dict.fromkeys(ids)), loss) for reason, ids, loss in found)
+    return list(kept.values()), tuple(notes)
+
+
+def _text(state: dict) -> str | None:
+    return _completion(state.get("result") or {})
 
 
 def _id(state: dict) -> tuple[str, int]:
@@ -172,8 +193,7 @@ def _generic_metric(folder: Path, states: Sequence[dict], stats: dict[tuple, dic
 def _answer(state: dict, benchmark: str | None, metric: str, stats: dict[str, float]) -> Answer:
     instance = state["instance"]
     question, options = _content(instance, benchmark)
-    result = state.get("result") or {}
-    raw = _completion(result)
+    raw = _text(state)
     mapping = state.get("output_mapping")
     chosen = (mapping or {}).get((raw or "").strip())
     common = {
@@ -193,8 +213,6 @@ def _answer(state: dict, benchmark: str | None, metric: str, stats: dict[str, fl
     if mapping and chosen is None and state.get("reference_index") is None:
         return Answer(**common, score=None, outcome="unparsed", parse="unparsed")
     score = _bbq_score(raw, instance) if benchmark == "bbq" else unit(stats.get(metric))
-    if score is None:
-        return Answer(**common, score=None, outcome="failed", parse="parsed")
     return Answer(**common, score=score, outcome="scored", parse="parsed")
 
 
@@ -244,20 +262,33 @@ def _check(
     states: Sequence[dict],
     answers: Sequence[Answer],
     totals: Sequence[dict],
-) -> None:
-    """Compare what the answers give with the totals."""
-    logged = {stat["name"]["name"]: stat.get("mean") for stat in totals if "perturbation" not in stat["name"]}
-    if benchmark != "bbq":
-        scores = [answer.score or 0.0 for answer in answers if answer.outcome != "failed"]
-        return same_mean(str(folder), metric, scores, logged.get(metric))
-    if any(answer.outcome == "failed" for answer in answers):
-        return None
+) -> tuple[str, ...]:
+    """Compare what the answers of each split give with its totals; names of totals that could not be."""
+    names = [stat for stat in totals if "perturbation" not in stat["name"]]
+    logged = {(stat["name"]["name"], stat["name"].get("split")): stat.get("mean") for stat in names}
+    splits: dict[str | None, set[str]] = defaultdict(set)
+    for state in states:
+        splits[state["instance"].get("split")].add(state["instance"]["id"])
+    without = []
+    for split, ids in splits.items():
+        own = [answer for answer in answers if answer.id in ids and answer.outcome != "failed"]
+        means = {metric: [answer.score or 0.0 for answer in own]}
+        if benchmark == "bbq":
+            whole = all(answer.outcome != "failed" for answer in answers)
+            means = _derived([s for s in states if s["instance"]["id"] in ids]) if whole else {metric: []}
+        for name, scores in means.items():
+            total = logged.get((name, split))
+            same_mean(str(folder), name, scores, total)
+            without += [] if scores and isinstance(total, int | float) else [name]
+    return tuple(without)
+
+
+def _derived(states: Sequence[dict]) -> dict[str, list[float]]:
+    """BBQ's totals by HELM's names, those that the answers have."""
     own = bbq_totals(states)
-    for name, value in {
+    found = {
         "bbq_accuracy": own.accuracy,
         "bbq_metric_ambiguous_bias": own.ambiguous,
         "bbq_metric_unambiguous_bias": own.unambiguous,
-    }.items():
-        if value is not None:
-            same_mean(str(folder), name, [value], logged.get(name))
-    return None
+    }
+    return {name: [value] for name, value in found.items() if value is not None}

@@ -56,8 +56,9 @@ def read(path: Path, version: str | None = None) -> list[Log]:
     samples = log.get("samples") or []
     count = (log.get("results") or {}).get("total_samples")
     if not samples or (count is not None and len(samples) != count):
+        of = f" of {count}" if count is not None else ""
         raise LogError(
-            f"{path} holds {len(samples)} of {count} samples: log them (--log-samples), or copy it again."
+            f"{path} holds {len(samples) or 'no'}{of} samples: log them (--log-samples), or copy it again."
         )
     return [_log(path, log, samples, version)]
 
@@ -122,13 +123,21 @@ def _log(path: Path, log: dict, samples: Sequence[dict], version: str | None) ->
         shots=int((facts.get("task_args") or {}).get("fewshot") or 0),
         decoding=decoding_of(config.get("temperature"), arguments.get("do_sample")),
         answers=tuple(answers),
-        left_out=(LeftOut(str(path), "further scorers", others, loss=False),) if others else (),
+        left_out=_notes(path, log, others),
         settings={
             "config": config,
             "solver": [step.get("solver") for step in log.get("plan", {}).get("steps", [])],
         },
         date=facts.get("created", ""),
     )
+
+
+def _notes(path: Path, log: dict, others: tuple[str, ...]) -> tuple[LeftOut, ...]:
+    further = LeftOut(str(path), "further scorers", others, loss=False)
+    if (log.get("results") or {}).get("total_samples") is not None:
+        return (further,) if others else ()
+    unknown = LeftOut(str(path), "no totals: whether the samples are all that were asked is not known")
+    return (further, unknown) if others else (unknown,)
 
 
 def _metadata(facts: dict) -> dict:

@@ -1,6 +1,7 @@
 """lm-evaluation-harness: ``results_*.json`` with the ``samples_*.jsonl`` of its tasks beside it."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -76,7 +77,8 @@ def read(path: Path, version: str | None = None) -> list[Log]:
 
     Raises
     ------
-    LogError : no samples, cut off or fewer than the results count, or others than those they were made of.
+    LogError : no samples, cut off or fewer than the results count, or others than those they were made of;
+        of several tasks, if none can be read.
     LogVersionError : as `logs.version_of`.
     """
     results = read_json(path)
@@ -89,20 +91,40 @@ def read(path: Path, version: str | None = None) -> list[Log]:
             "answers: run lm-eval with --log_samples, or copy the whole folder."
         )
     stated = version_of(path, "lm-eval", results.get("lm_eval_version"), version)
-    made = [_log(path, results, task, file, stated) for task, file in there.items()]
-    missing = tuple(task for task in files if task not in there)
-    if missing:
-        note = LeftOut(str(path), "tasks without a samples file (--log_samples)", missing)
-        made[0] = replace(made[0], left_out=(*made[0].left_out, note))
+    made, notes = [], []
+    for task, file in there.items():
+        try:
+            made.append(_log(path, results, task, file, stated))
+        except LogError as error:
+            if task == list(there)[-1] and not made:
+                raise
+            notes.append(LeftOut("", str(error)))
+    if missing := tuple(task for task in files if task not in there):
+        notes.append(LeftOut(str(path), "tasks without a samples file (--log_samples)", missing))
+    made[0] = replace(made[0], left_out=(*made[0].left_out, *notes))
     return made
 
 
 def _log(path: Path, results: dict, task: str, file: Path, version: str) -> Log:
-    samples = _samples(file, results.get("n-samples", {}).get(task, {}).get("effective"))
-    known = _known(task, samples)
+    count = results.get("n-samples", {}).get(task, {}).get("effective")
+    every = _samples(file, count)
+    known = _known(task, every)
+    samples = [sample for sample in every if not known or _content(known, sample["doc"])]
     metrics, others = _metrics(file, samples, known)
-    _check(file, samples, metrics, results["results"].get(task, {}))
-    answers = [_answer(task, sample, metric, known) for metric in metrics for sample in _of(samples, metric)]
+    valid = {metric: [s for s in _of(samples, metric) if _sound(s, metric)] for metric in metrics}
+    totals = _check(file, valid, results["results"].get(task, {}))
+    answers = [_answer(task, sample, metric, known) for metric in metrics for sample in valid[metric]]
+    notes = [
+        LeftOut(str(file), "documents that are not what the task's are", _ids(every, samples)),
+        LeftOut(str(file), "metrics that are no item score, or a variant", others, loss=False),
+        LeftOut(str(file), "totals that could not be compared: the results lack them", totals),
+        *(
+            LeftOut(str(file), f"no {m} from 0 to 1, or no log-probability", _ids(_of(samples, m), valid[m]))
+            for m in metrics
+        ),
+    ]
+    if count is None:
+        notes.append(LeftOut(str(file), "results without n-samples: whether the file is whole is not known"))
     config = results["configs"][task]
     setup = results.get("config", {})
     return Log(
@@ -117,9 +139,7 @@ def _log(path: Path, results: dict, task: str, file: Path, version: str) -> Log:
         shots=int(results.get("n-shot", {}).get(task) or 0),
         decoding=_decoding(samples[0]),
         answers=tuple(answers),
-        left_out=(LeftOut(str(file), "metrics that are no item score, or a variant", others, loss=False),)
-        if others
-        else (),
+        left_out=tuple(note for note in notes if note.ids or count is None),
         settings={
             "chat_template": results.get("chat_template_sha"),
             "system": results.get("system_instruction_sha"),
@@ -134,7 +154,7 @@ def _log(path: Path, results: dict, task: str, file: Path, version: str) -> Log:
 
 
 def _samples(file: Path, n: int | None) -> list[dict]:
-    lines = file.read_bytes().splitlines()
+    lines = file.read_bytes().rstrip().splitlines()
     if not lines:
         raise LogError(f"{file} is empty: its run did not end. Run again, or leave it out.")
     samples = [parse(line, f"{file}, line {number}") for number, line in enumerate(lines, 1)]
@@ -154,16 +174,26 @@ def _samples(file: Path, n: int | None) -> list[dict]:
 
 
 def _known(task: str, samples: Sequence[dict]) -> Known | None:
-    """The task of ours that a name begins with, if its documents are what they are there."""
+    """The task of ours that a name begins with, if any of its documents is what they are there."""
     for known in TASKS:
         if re.match(rf"{known.name}(?![a-z0-9])", task):
-            try:
-                for sample in samples:
-                    known.content(sample["doc"])
-            except (KeyError, TypeError):
-                return None
-            return known
+            return known if any(_content(known, sample["doc"]) for sample in samples) else None
     return None
+
+
+def _content(known: Known, doc: dict) -> tuple[str, Sequence[str]] | None:
+    """Question and options of a document; None if it is not what the task's documents are."""
+    try:
+        question, options = known.content(doc)
+    except (KeyError, TypeError):
+        return None
+    return (question, options) if all(isinstance(text, str) for text in (question, *options)) else None
+
+
+def _ids(samples: Sequence[dict], kept: Sequence[dict]) -> tuple[str, ...]:
+    """Numbers of the documents of samples that were not kept."""
+    there = {id(sample) for sample in kept}
+    return tuple(str(sample["doc_id"]) for sample in samples if id(sample) not in there)
 
 
 def _name(sample: dict, metric: str) -> str:
@@ -176,7 +206,8 @@ def _metrics(file: Path, samples: Sequence[dict], known: Known | None) -> tuple[
     every = list(dict.fromkeys(_name(s, m) for s in samples for m in s["metrics"] if m in s))
     scores = [name for name in every if all(unit(_value(s, name)) is not None for s in _of(samples, name))]
     if known:
-        taken = [name for name in scores if name.split(",")[0] in known.metrics]
+        own = [name for name in every if name.split(",")[0] in known.metrics]
+        taken = [name for name in own if any(_sound(sample, name) for sample in _of(samples, name))]
     else:
         ranked = [n for p in PREFERRED for n in scores if n.split(",")[0] == p]
         taken = (ranked or scores)[:1]
@@ -193,11 +224,28 @@ def _value(sample: dict, name: str) -> object:
     return sample.get(name.split(",")[0])
 
 
-def _check(file: Path, samples: Sequence[dict], metrics: Sequence[str], totals: dict) -> None:
-    for name in metrics:
-        own = _of(samples, name)
+def _sound(sample: dict, name: str) -> bool:
+    """Whether a sample has a score from 0 to 1, and a number for each candidate that is weighed."""
+    requests = _arguments(sample)
+    if not _weighed(requests):
+        return unit(_value(sample, name)) is not None
+    values = (float(_first(answer)) for answer in sample["filtered_resps"])
+    return unit(_value(sample, name)) is not None and not any(map(math.isnan, values))
+
+
+def _weighed(requests: Sequence[tuple]) -> bool:
+    """Whether log-probabilities of continuations were asked for, not a text."""
+    return len(requests[0]) > 1 and isinstance(requests[0][-1], str)
+
+
+def _check(file: Path, samples: dict[str, list[dict]], totals: dict) -> tuple[str, ...]:
+    """Compare the scores of each metric with its total; the metrics that have none."""
+    without = []
+    for name, own in samples.items():
         logged = totals.get(f"{name.split(',')[0]},{own[0].get('filter', 'none')}")
         same_mean(str(file), name, [float(_value(sample, name)) for sample in own], logged)
+        without += [] if isinstance(logged, int | float) else [name]
+    return tuple(without)
 
 
 def _arguments(sample: dict) -> list[tuple]:
@@ -221,7 +269,7 @@ def _answer(task: str, sample: dict, metric: str, known: Known | None) -> Answer
         "prompt": str(requests[0][0]),
         "part": PARTS.get(doc.get("context_condition")) if known and known.benchmark == "bbq" else None,
     }
-    if isinstance(requests[0][-1], str) and len(requests[0]) > 1:
+    if _weighed(requests):
         return Answer(**common, parse="logprob", **_by_logprob(sample, requests, metric, known))
     text = _first(sample["resps"])
     if _first(sample.get("filtered_resps", [])) == NO_ANSWER:

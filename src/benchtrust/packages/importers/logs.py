@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from packaging.version import InvalidVersion, Version
+
 from benchtrust.errors import LogError, LogVersionError
 
 RUN = "run.json"
@@ -123,7 +125,7 @@ def parse(content: bytes, where: str) -> Any:
         raise LogError(f"{where} is empty: its run did not end. Run again, or leave it out.")
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LogError(
             f"{where} ({len(content):,} bytes) is cut off or not JSON: {error}. Copy it again, or run again."
         ) from None
@@ -146,17 +148,18 @@ def version_of(path: Path, name: str, found: str | None, given: str | None) -> s
     ------
     LogVersionError : none of them says it, or two of them say different ones.
     """
-    told = _released(run_facts(path).get("version"))
+    told, given = _released(run_facts(path).get("version")), _released(given)
     said = {
         "the log": found,
         f"{RUN} beside it": told.split(",")[0] if told else None,
-        "--version": given.split(",")[0] if given else None,
+        "--version": _checked(given.split(",")[0]) if given else None,
     }
     known = {where: version for where, version in said.items() if version}
     if not known:
         raise LogVersionError(
             f"{path} does not say which version of its package wrote it, and versions score differently. "
-            f"Look it up where it ran (pip show {name}) and give it: --version X."
+            f"Look it up where it ran (pip show {name}) and give it, importing this package's logs by "
+            "themselves: --version X."
         )
     if len(set(known.values())) > 1:
         words = ", ".join(f"{where} says {version}" for where, version in known.items())
@@ -164,6 +167,17 @@ def version_of(path: Path, name: str, found: str | None, given: str | None) -> s
             f"{path}: {words}. Give the version that wrote the log, or leave --version out."
         )
     return told or given or found or ""
+
+
+def _checked(version: str) -> str:
+    """A version as PyPI has them."""
+    try:
+        Version(version)
+    except InvalidVersion:
+        raise LogVersionError(
+            f"--version {version}: no version of a package; one is as 0.5.16 (pip show says it)."
+        ) from None
+    return version
 
 
 def _released(text: str | None) -> str | None:
