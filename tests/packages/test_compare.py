@@ -159,6 +159,12 @@ def test_a_score_without_a_choice_is_compared_as_a_score():
     assert (table["n"].tolist(), table["n_equal"].tolist()) == ([2], [1])
 
 
+def test_chance_is_one_over_the_options_that_our_harness_compares():
+    ours = emulation("bbq", emulate.ours("bbq"), [0, 0], [0, 0]).assign(logprobs=[[-1.0, -2.0], [-1.0] * 4])
+    later = emulation("bbq", emulate.recipe("lm_eval", "bbq"), [0], [0]).assign(logprobs=[[-1.0] * 12])
+    assert compare.chance_levels(pd.concat([ours, later])) == {"bbq": pytest.approx((1 / 2 + 1 / 4) / 2)}
+
+
 def test_only_whole_paths_have_scores():
     steps = emulate.path("lm_eval", "toxigen")
     parts = [emulation("toxigen", step.recipe, [k % 2, 1], [k % 2, 1]) for k, step in enumerate(steps)]

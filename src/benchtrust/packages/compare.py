@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import cohen_kappa_score
 
+from benchtrust import responses
 from benchtrust.errors import SchemaError
 from benchtrust.packages import emulate, emulated
 from benchtrust.packages.emulate.paths import PATH_COLUMNS
@@ -62,6 +63,13 @@ def _task(package: str, benchmark: str, logged: str) -> str:
     """Stock task of the recipes that a log's task is; the log's own name where none is."""
     known = [task for own, name, task in emulate.recipes() if (own, name) == (package, benchmark)]
     return next((task for task in known if logged.startswith(task)), logged)
+
+
+def chance_levels(emulation: pd.DataFrame) -> dict[str, float]:
+    """Score of a respondent who chooses by lot, as `responses.chance_levels`, from our harness's first step."""
+    keys = {emulate.ours(name).key for name in emulation["benchmark"].unique()}
+    first = emulation[emulation["recipe"].isin(keys)]
+    return responses.chance_levels(first.rename(columns={"logprobs": "option_logprobs"}))
 
 
 def rule(package: str, benchmark: str, task: str = "") -> str:
@@ -240,34 +248,38 @@ def agreements(found: pd.DataFrame, emulation: pd.DataFrame) -> tuple[pd.DataFra
 
     Returns
     -------
-    A row per model, benchmark, package and task that both have: n, n_equal, n_missing, share, and the scores
-    of both sides. And a row per item decided otherwise, as of `emulate.Agreement`, with the same key.
+    A row per model, benchmark, package, task and reading (the package's own rule, or the book's parser on the
+    same answers: `emulate.lenient`) that both have: n, n_equal, n_missing, share, unread (share of the
+    package's answers that no choice was read from), and the scores of both sides. And a row per item decided
+    otherwise, as of `emulate.Agreement`, with the same key.
 
     Raises
     ------
     SchemaError : the two have no model and benchmark in common.
     """
     rows, differing = [], []
-    theirs = found[(found["package"] != OURS) & (found["reading"] == "own") & found["score"].notna()]
-    for key, own in theirs.groupby(PATH_KEY, sort=False):
-        model, benchmark, package, task = key
+    theirs = found[(found["package"] != OURS) & found["score"].notna()]
+    for key, own in theirs.groupby([*PATH_KEY, "reading"], sort=False):
+        model, benchmark, package, task, reading = key
         if (package, benchmark, task) not in emulate.recipes():
             continue
         made = emulate.recipe(package, benchmark, task)
+        made = emulate.lenient(made) if reading == "lenient" else made
         mine = emulation[(emulation["model"] == model) & (emulation["recipe"] == made.key)]
         if mine.empty:
             continue
         kept = own[["item_id", "score", "choice"] if made.chooses else ["item_id", "score"]]
         result = emulate.agreement(mine, kept)
         both = [_score(table, made.score) for table in (mine, own)]
-        rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, *both])
-        differing.append(result.differing.assign(**dict(zip(PATH_KEY, key, strict=True))))
+        unread = (own["outcome"] != "scored").mean()
+        rows.append([*key, result.n, result.n_equal, result.n_missing, result.share, unread, *both])
+        differing.append(result.differing.assign(**dict(zip([*PATH_KEY, "reading"], key, strict=True))))
     if not rows:
         raise SchemaError(
             "No path was walked to its end on what a package answered: benchtrust packages emulate, with the "
             "model, benchmark and items of the runs, then collect."
         )
-    names = ["n", "n_equal", "n_missing", "share", "emulated", "recorded"]
+    names = ["reading", "n", "n_equal", "n_missing", "share", "unread", "emulated", "recorded"]
     return pd.DataFrame(rows, columns=[*PATH_KEY, *names]), pd.concat(differing, ignore_index=True)
 
 
