@@ -48,9 +48,19 @@ def test_the_spread_is_that_of_the_three_packages_without_ours():
     assert 0 <= row["low"] <= 0.5 <= row["high"] <= 1
 
 
+def test_a_package_that_read_too_few_answers_can_be_left_out_of_the_spread():
+    table = found(helm=[1, 1, 1, 0], inspect=["-", "-", "-", 0], lm_eval=[1, 1, 0, 0])
+    (row,) = compare.widest(table, 10, RNG(0), most_unread=0.5).to_dict("records")
+    assert (row["highest"], row["lowest"], row["spread"]) == ("helm", "lm_eval", pytest.approx(0.25))
+    (row,) = compare.widest(table, 10, RNG(0)).to_dict("records")
+    assert (row["lowest"], row["unread"]) == ("inspect", 0.75)
+
+
 def test_packages_that_score_alike_have_a_spread_of_nothing_on_all_items():
     (row,) = compare.widest(found(helm=[1, 0, 1], inspect=[0, 1, 1]), 10, RNG(0)).to_dict("records")
-    assert (row["spread"], row["low"], row["high"], row["items"]) == (0.0, 0.0, 0.0, 3)
+    assert (row["spread"], row["items"]) == (0.0, 3)
+    assert row["low"] <= 0 <= row["high"]
+    assert row["highest"] != row["lowest"]
 
 
 def test_a_benchmark_of_one_package_has_no_spread():

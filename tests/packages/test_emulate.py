@@ -85,7 +85,8 @@ def test_the_table_of_implementations_says_what_the_recipes_say():
         "the generated token is exactly a letter, at most 1 token;"
     )
     assert table.loc[("bbq", "lm-evaluation-harness"), "chat template"] == "no chat template"
-    assert table.loc[("bbq", "Inspect"), "version"] == "0.3.285, 0.26.0"
+    assert table.loc[("bbq", "Inspect"), "version"] == "0.3.285, inspect-evals 0.26.0"
+    assert table.loc[("xstest", "HELM"), "prompt"] == "the item's text alone"
     assert "ten wordings" in table.loc[("bbq", "lm-evaluation-harness"), "candidate"]
 
 

@@ -146,8 +146,19 @@ def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.D
     return pd.concat(parts, ignore_index=True)
 
 
-def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: float = 0.95) -> pd.DataFrame:
+def widest(
+    found: pd.DataFrame,
+    n_draws: int,
+    rng: np.random.Generator,
+    level: float = 0.95,
+    most_unread: float = 1.0,
+) -> pd.DataFrame:
     """Gap between the highest and the lowest of the three packages, our harness left out.
+
+    Parameters
+    ----------
+    most_unread : packages that read no choice from a larger share of a model's answers are left out: their
+        score is of the format, not of the answers.
 
     Returns
     -------
@@ -160,16 +171,17 @@ def widest(found: pd.DataFrame, n_draws: int, rng: np.random.Generator, level: f
         ["model", "benchmark"], sort=False
     ):
         same = common(own)
+        unread = (same["outcome"] != "scored").groupby(same["package"]).mean()
+        same = same[same["package"].map(unread) <= most_unread]
         if same["package"].nunique() < 2:
             continue
         rules = {name: rule(name, benchmark) for name in same["package"].unique()}
         means = emulate.spread(same, 1, rng, next(iter(rules)), rules).set_index("package")["score"]
-        high, low = means.idxmax(), means.idxmin()
+        high, low = means.idxmax(), means[::-1].idxmin()
         pair = same[same["package"].isin([high, low])]
         gap = emulate.spread(pair, n_draws, rng, low, rules, level).set_index("package")
-        ends = gap.loc[high, ["difference", "low", "high"]] if high != low else [0.0, 0.0, 0.0]
-        unread = (pair.loc[pair["package"] == low, "outcome"] != "scored").mean()
-        rows.append([model, benchmark, high, low, *ends, same["item_id"].nunique(), unread])
+        ends = gap.loc[high, ["difference", "low", "high"]]
+        rows.append([model, benchmark, high, low, *ends, same["item_id"].nunique(), unread[low]])
     columns = ["model", "benchmark", "highest", "lowest", "spread", "low", "high", "items", "unread"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -9,7 +9,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError
 from benchtrust.packages import environments
 from benchtrust.packages.emulate.prompts import N_SHOTS
-from benchtrust.packages.emulate.recipes import LEVELS, Recipe, Step, recipes
+from benchtrust.packages.emulate.recipes import BEHAVIOUR, LEVELS, Recipe, Step, recipes
 from benchtrust.packages.table import packages
 
 NEAR = 1e-3
@@ -173,10 +173,12 @@ def _implementation(package: str, benchmark: str, task: str, recipe: Recipe) -> 
     found = packages()[package]
     pinned = environments.pins(found)
     said = {name: levels[getattr(recipe, name)] for name, levels in LEVELS.items() if levels}
+    said |= BEHAVIOUR if benchmark == "xstest" else {}
+    first, *others = found.distributions
     limit = f", at most {recipe.limit} token{'s' * (recipe.limit > 1)}" if recipe.generates else ""
     return {
         "package": found.title,
-        "version": ", ".join(pinned[name] for name in found.distributions),
+        "version": ", ".join([pinned[first], *(f"{name} {pinned[name]}" for name in others)]),
         "benchmark": benchmark,
         "task": task,
         "candidate": said["candidate"],

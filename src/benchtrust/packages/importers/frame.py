@@ -211,7 +211,7 @@ def _rows(log: Log, known: joins.Index | None, lenient: bool) -> _Rows:
             found.other.append(item.item_id)
         number = seen[key, group]
         read = [answer]
-        if lenient and item and answer.options and answer.raw is not None and answer.parse != "logprob":
+        if lenient and item and _is_letter(answer, item):
             read.append(_leniently(answer, item))
         found.rows.extend(_row(log, one, key, item, number, cells[one.metric]) for one in read)
     if repeated:
@@ -219,6 +219,12 @@ def _rows(log: Log, known: joins.Index | None, lenient: bool) -> _Rows:
         found.left_out.append(LeftOut(str(log.path), reason, tuple(repeated)))
     unique = {(row["log"], row["id"]): row for row in found.unjoined}
     return _Rows(found.rows, list(unique.values()), found.other, found.left_out)
+
+
+def _is_letter(answer: Answer, item: Item) -> bool:
+    """Whether a generated answer was to name one of the options shown; behaviours (XSTest) never are."""
+    generated = answer.raw is not None and answer.parse != "logprob"
+    return generated and bool(answer.options) and item.benchmark != "xstest"
 
 
 def _leniently(answer: Answer, item: Item) -> Answer:
