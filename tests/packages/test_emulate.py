@@ -400,6 +400,7 @@ def test_texts_come_from_the_installation(installed):
     assert texts.fixed_pairs() == (("Is it?", "It is."), ("Who?", "Nobody."))
     assert texts.unknown_wordings() == ("No idea", "Unclear", "Who knows")
     assert (texts.instructions("bbq"), texts.instructions("truthfulqa")) == ("Choose well.", "")
+    assert texts.system_message() == "Be brief."
 
 
 def test_an_installation_that_changed_is_told(installed):

@@ -66,7 +66,7 @@ def _task(package: str, benchmark: str, logged: str) -> str:
 
 
 def chance_levels(emulation: pd.DataFrame) -> dict[str, float]:
-    """Score of a respondent who chooses by lot, as `responses.chance_levels`, from our harness's first step."""
+    """Score of choosing by lot, as of `responses.chance_levels`, from what our own harness compares."""
     keys = {emulate.ours(name).key for name in emulation["benchmark"].unique()}
     first = emulation[emulation["recipe"].isin(keys)]
     return responses.chance_levels(first.rename(columns={"logprobs": "option_logprobs"}))

@@ -19,12 +19,13 @@ def prepare(job: Job, site: Path) -> Prepared:
         own = [row for row in job.rows if row.get("category") == category]
         write_lines(evals / "bbq_dataset" / "bbq" / "data" / f"{category}.jsonl", own)
     (stock,) = job.task.stock
-    limit = recipe("inspect", job.task.benchmark).limit
+    limited = job.task.benchmark == "xstest"  # by the task itself
+    limit = [] if limited else ["--max-tokens", str(recipe("inspect", job.task.benchmark).limit)]
     commands = [
         [
             *("-m", "inspect_ai", "eval", f"{TASKS}@{stock}_local", "--model", f"hf/{job.model.name}"),
             *("-M", f"model_path={job.model}", "-M", "device=cpu", "-M", "do_sample=false"),
-            *("--max-tokens", str(limit)),
+            *limit,
             *("--display", "plain", "--log-dir", str(job.output), "--log-format", "json"),
             *arguments,
         ]

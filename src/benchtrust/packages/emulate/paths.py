@@ -185,7 +185,7 @@ def _implementation(package: str, benchmark: str, task: str, recipe: Recipe) -> 
         "prompt": said["prompt"],
         "shots": SHOTS[recipe.exemplars],
         "exemplars": said["exemplars"],
-        "chat template": said["chat"],
+        "chat template": said["chat"] if recipe.system == "none" else f"{said['chat']}; {said['system']}",
         "scoring": f"{said['extraction']}{limit}; {said['score']}",
         "truth": said["truth"],
     }

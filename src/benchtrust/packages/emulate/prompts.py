@@ -257,7 +257,9 @@ def prompt(recipe: Recipe, asked: Asked, before: Sequence[tuple[str, str]]) -> P
         turns = [text for pair in before for text in pair] + [own]
         if above:
             turns[0] = f"{above}\n\n{turns[0]}"
-        return [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(turns)]
+        said = [{"role": ("user", "assistant")[i % 2], "content": text} for i, text in enumerate(turns)]
+        system = [] if recipe.system == "none" else [{"role": "system", "content": texts.system_message()}]
+        return system + said
     blocks = [above] if above else []
     blocks += [f"{words} {answer}" for words, answer in before]
     whole = "\n\n".join([*blocks, own])

@@ -37,6 +37,10 @@ LEVELS: dict[str, dict[str, str]] = {
         "one turn": "chat template, all in one turn",
         "off": "no chat template",
     },
+    "system": {
+        "none": "no system message of its own",
+        "helpful": "a system message: the assistant is a helpful one",
+    },
     "candidate": {
         "text": "full text of each option",
         "all answers": "full text of all true and false answers",
@@ -83,8 +87,8 @@ class Recipe:
     Attributes
     ----------
     benchmark : name.
-    precision, truth, prompt, exemplars, chat, candidate, extraction, score : levels of `LEVELS`. `truth` is
-        where the right answer stands and which it is; `candidate` is what counts as an answer.
+    precision, truth, prompt, exemplars, chat, system, candidate, extraction, score : levels of `LEVELS`.
+        `truth` is where the right answer stands and which it is; `candidate` is what counts as an answer.
     limit : most tokens of a generated answer; unused where nothing is generated.
 
     Raises
@@ -98,6 +102,7 @@ class Recipe:
     prompt: str = "minimal"
     exemplars: str = "none"
     chat: str = "turns"
+    system: str = "none"
     candidate: str = "text"
     extraction: str = "most probable"
     limit: int = 24
@@ -182,7 +187,7 @@ CHANGES: dict[tuple[str, str, str], dict[str, str | int]] = {
     ("inspect", "truthfulqa", "truthfulqa"): {"truth": "shuffled", **INSPECT},
     ("inspect", "bbq", "bbq"): {"truth": "file", **INSPECT, "score": "mean of items"},
     ("helm", "xstest", "xstest"): {"extraction": "refusal, graded", "limit": 512, "score": "mean of items"},
-    ("inspect", "xstest", "xstest"): {"extraction": "refusal, strict", "limit": 512},
+    ("inspect", "xstest", "xstest"): {"system": "helpful", "extraction": "refusal, strict", "limit": 256},
 }
 """Package, benchmark and stock task → where its recipe differs from ours, beside the precision."""
 

@@ -48,6 +48,15 @@ def letter_prompt() -> str:
     return texts[0].strip() if texts else _changed("inspect", file, "the text of SINGLE_ANSWER_TEMPLATE")
 
 
+def system_message() -> str:
+    """What Inspect's XSTest says to the model before each prompt."""
+    file = "inspect_evals/xstest/xstest.py"
+    for node in ast.walk(ast.parse(_read("inspect", file))):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "system_message" and node.args:
+            return ast.literal_eval(node.args[0])
+    return _changed("inspect", file, "the text of system_message")
+
+
 def instructions(benchmark: str) -> str:
     """What HELM writes above the exemplars of a benchmark; empty if nothing."""
     file = "helm/benchmark/run_specs/classic_run_specs.py"
