@@ -49,7 +49,7 @@ INSTALLED = {
         'SINGLE_ANSWER_TEMPLATE = r"""\nPick one of {letters}.\n\n{question}\n\n{choices}\n""".strip()\n'
     ),
     "inspect/inspect_evals/xstest/xstest.py": (
-        "from x import y\n\n\ndef xstest(a):\n    return Task(solver=[system_message('Be brief.'), generate()])\n"
+        "from x import y\n\n\ndef xstest(a):\n    return Task(system_message('Be brief.'))\n"
     ),
     "helm/helm/benchmark/run_specs/classic_run_specs.py": MODULE
     + "def get_bbq_spec(subject):\n    return call(1, instructions='Choose well.')\n\n\n"
