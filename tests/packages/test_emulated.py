@@ -86,11 +86,17 @@ def test_an_altered_or_missing_record_is_refused(asked, tmp_path):
 
 
 def test_answers_to_other_items_are_not_taken(asked, base):
-    path = base / "emulated" / MODEL / "toxigen" / emulated.ASKED
+    path = base / "emulated" / MODEL / "toxigen" / emulated.ASKED.format(4)
     facts = json.loads(path.read_text())
     path.write_text(json.dumps(facts | {"item_ids": facts["item_ids"][::-1]}))
     with pytest.raises(BenchtrustError, match="other items than the grid's first 4"):
         emulated.collect("practice")
+
+
+def test_asking_fewer_or_more_items_leaves_what_was_asked(asked, base):
+    next(emulated.ask(MODEL, "toxigen", 3, "practice"))
+    (found,) = emulated.collect("practice")
+    assert (found.facts["items"], found.missing) == (4, ())
 
 
 def test_recipes_of_all_paths_stand_once_long_answers_last():

@@ -363,6 +363,23 @@ def test_one_package_that_fails_leaves_the_others(make_environment, model_folder
     assert call("run", "lm_eval", *asked).exit_code == 0
 
 
+def test_a_missing_package_is_told_before_weights_are_made(base, monkeypatch):
+    monkeypatch.setattr("benchtrust.inference.folders.nf4_as_fp32", lambda name: pytest.fail("made weights"))
+    assert (
+        "HELM is not installed" in call("run", "helm", "--benchmark", "bbq", "--items", "3", *PRACTICE).output
+    )
+    asked = call("emulate", "helm", "--benchmark", "bbq", "--items", "3", *PRACTICE)
+    assert "HELM is not installed" in str(asked.exception)
+
+
+def test_a_run_whose_facts_are_spoilt_is_named(base):
+    folder = runs.runs_folder() / "helm" / "m" / "bbq"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{bad")
+    with pytest.raises(PackageError, match="and run it again"):
+        runs.status()
+
+
 def test_the_status_names_versions_tasks_and_runs(make_environment, model_folder):
     make_environment("lm_eval")
     run_stand_in(model_folder)

@@ -22,6 +22,7 @@ app = typer.Typer(
     help="One configuration in three evaluation packages, each in an environment of its own: "
     "install, run and emulate (again to continue), status, collect.",
 )
+SOURCES = ("upstream", "practice")
 out = Console()
 err = Console(stderr=True)
 
@@ -117,9 +118,13 @@ def emulate(
     build/packages/emulated/MODEL/BENCHMARK, and is not asked again. The packages must be installed: their
     texts are read from there.
     """
-    from benchtrust.packages import emulated
+    from benchtrust.packages import emulated, environments
+    from benchtrust.packages.table import packages
 
-    chosen = list(dict.fromkeys(task.benchmark for task in _tasks(names, benchmark)))
+    tasks = _tasks(names, benchmark)
+    for needed in dict.fromkeys(task.package for task in tasks):
+        environments.check(packages()[needed])
+    chosen = list(dict.fromkeys(task.benchmark for task in tasks))
     wanted = [package.name for package in _packages(names)]
     for name in model:
         for asked in chosen:
@@ -186,11 +191,12 @@ def collect(
     """
     from benchtrust import project
     from benchtrust.commands.data import show_report
+    from benchtrust.errors import pick
     from benchtrust.packages.collect import collect as gathered
     from benchtrust.packages.collect import write
     from benchtrust.packages.runs import runs_folder
 
-    folder = target or project.root() / "data/recorded/packages"
+    folder, source = target or project.root() / "data/recorded/packages", pick(source, SOURCES, "source")
     table, report = gathered(runs_folder(), source)
     gone = write(table, report, runs_folder(), folder, source, add)
     show_report(report)

@@ -8,10 +8,11 @@ import pandas as pd
 from benchtrust import items as benchmarks
 from benchtrust.errors import BenchtrustError, LogError, LogVersionError
 from benchtrust.grid import record
-from benchtrust.packages import importers, joins
+from benchtrust.packages import environments, importers, joins
 from benchtrust.packages.importers import LeftOut, Log, Report
 from benchtrust.packages.importers.logs import RUN, read_json
 from benchtrust.packages.recorded import manifest, settle
+from benchtrust.packages.table import packages
 
 FACTS = ("version", "commit", "seconds", "cpu_seconds", "started", "finished", "model_sha256", "lock_sha256")
 """What the manifest keeps of each run's ``run.json``, if it is there."""
@@ -81,7 +82,13 @@ def write(
     """
     facts = _manifest(table, report, runs) | {"items": source}
     if keep:
-        _same_versions(manifest(target).get("runs", {}), facts["runs"])
+        earlier = manifest(target)
+        if earlier.get("items", source) != source:
+            raise BenchtrustError(
+                f"{target} holds runs on {earlier['items']} items, these are on {source}: name another "
+                "--target, or collect without --add."
+            )
+        _same_versions(earlier.get("runs", {}), facts["runs"])
     files = []
     for key, group in table.groupby(["package", "model", "benchmark"], sort=True):
         package, model, benchmark = map(str, key)
@@ -114,6 +121,11 @@ def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[
         if facts.get("source", source) != source:
             notes.append(LeftOut(name, f"a run on {facts['source']} items", loss=False))
             continue
+        if facts.get("lock_sha256", now := _lock(folder)) != now:
+            notes.append(
+                LeftOut(name, f"a run of {facts.get('version')}, not of the pinned lock: run it again")
+            )
+            continue
         try:
             found, _ = importers.logs_of([folder])
         except LogVersionError:
@@ -124,6 +136,12 @@ def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[
         logs += found
         asked[folder] = list(facts.get("item_ids", []))
     return logs, asked, notes
+
+
+def _lock(folder: Path) -> str | None:
+    """Hash of the lock that is pinned for the package of a run's folder."""
+    package = packages().get(folder.parts[-3])
+    return environments.lock_sha256(package) if package else None
 
 
 def _ours(table: pd.DataFrame, source: str) -> set[str]:

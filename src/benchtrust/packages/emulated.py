@@ -25,7 +25,7 @@ from benchtrust.packages.recorded import settle, stated
 from benchtrust.packages.table import packages
 
 COLUMNS = ("model", "benchmark", "recipe", *DECIDED, "logprobs")
-ASKED = "asked.json"
+ASKED = "asked_{}.json"
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def ask(
     chosen, rest = layout.draw(benchmark, n, source)
     own = folder() / entry(model).name / benchmark
     facts = {"source": source, "item_ids": [i.item_id for i in chosen], "weights": entry(model).source}
-    with replacing(own / ASKED) as scratch:
+    with replacing(own / ASKED.format(n)) as scratch:
         scratch.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
     engines, wanted = emulate.Engines(entry(model).name), recipes(benchmark, names)
     for place, recipe in enumerate(wanted, start=1):
@@ -111,25 +111,34 @@ def ask(
 
 
 def collect(source: str = "upstream") -> list[Emulated]:
-    """All that was asked on these items, judged; errors as of `decided`."""
-    folders = sorted(path.parent for path in folder().glob(f"*/*/{ASKED}"))
-    mine = [own for own in folders if _facts(own)["source"] == source]
-    return [found for found in map(decided, mine) if len(found.table)]
+    """What was asked on these items, judged.
+
+    Of several numbers of items that one is taken on which most recipes were asked, the larger of two alike.
+    Errors as of `decided`.
+    """
+    best: dict[Path, Emulated] = {}
+    for path in sorted(folder().glob(f"*/*/{ASKED.format('*')}")):
+        if json.loads(path.read_text(encoding="utf-8"))["source"] != source:
+            continue
+        found, own = decided(path), path.parent
+        if len(found.table) and (own not in best or _whole(found) > _whole(best[own])):
+            best[own] = found
+    return list(best.values())
 
 
-def _facts(own: Path) -> dict:
-    return json.loads((own / ASKED).read_text(encoding="utf-8"))
+def _whole(found: Emulated) -> tuple[int, int]:
+    return found.table["recipe"].nunique(), found.facts["items"]
 
 
-def decided(own: Path) -> Emulated:
-    """Judge what a model was asked on a benchmark, from its folder.
+def decided(asked: Path) -> Emulated:
+    """Judge what a model was asked on a benchmark, from the file that says which items these were.
 
     Raises
     ------
     BenchtrustError : items that were asked are not to be had.
     PackageError : a package that recipes take texts from is not installed.
     """
-    facts = _facts(own)
+    facts, own = json.loads(asked.read_text(encoding="utf-8")), asked.parent
     model, benchmark = own.parts[-2:]
     chosen, rest = layout.draw(benchmark, len(facts["item_ids"]), facts["source"])
     if [item.item_id for item in chosen] != facts["item_ids"]:

@@ -15,11 +15,28 @@ def folder(model: str) -> Path:
     DataFileError : the path is no transformers folder.
     As `benchtrust.inference.folders.nf4_as_fp32`.
     """
-    path = Path(model).expanduser()
-    if not (path.is_absolute() or path.is_dir()):
+    if not _is_path(model):
         from benchtrust.inference.folders import nf4_as_fp32
 
         return nf4_as_fp32(model)
+    return _whole(Path(model).expanduser())
+
+
+def name(model: str) -> str:
+    """Name of a model's folder, before there is one; errors as of `folder` where it could not be made."""
+    if _is_path(model):
+        return _whole(Path(model).expanduser()).name
+    from benchtrust.inference import entry
+
+    return entry(model).name
+
+
+def _is_path(model: str) -> bool:
+    path = Path(model).expanduser()
+    return path.is_absolute() or path.is_dir()
+
+
+def _whole(path: Path) -> Path:
     if missing := [name for name in ("config.json", "tokenizer_config.json") if not (path / name).is_file()]:
         raise DataFileError(f"{path} is no transformers folder: it has no {' and no '.join(missing)}.")
     return path.resolve()

@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from benchtrust import items as benchmarks
 from benchtrust.errors import PackageError
+from benchtrust.items import Item
 from benchtrust.packages import environments, folders
 from benchtrust.packages import rows as layout
 from benchtrust.packages.jobs import Job, Prepared
@@ -84,13 +85,17 @@ def run(task: Task, model: str, n: int, source: str = "upstream", watch: Watch |
     ------
     BenchtrustError : items or weights that cannot be had; a package's failure is an outcome.
     """
-    job = _job(task, model, n, source)
-    name = (task.package, task.benchmark, job.model.name)
+    drawn = layout.draw(task.benchmark, n, source)
+    name, package = (task.package, task.benchmark, folders.name(model)), packages()[task.package]
+    try:
+        environments.check(package)
+    except PackageError as error:
+        return Outcome(*name, "failed", 0.0, 0.0, environments.home(package), str(error))
+    job = _job(task, folders.folder(model), *drawn, source)
     target = runs_folder() / task.package / job.model.name / task.benchmark
     job.work.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{job.work}.lock"):
         try:
-            environments.check(packages()[task.package])
             inputs = _inputs(job, source)
             if (there := read(target)) and inputs.items() <= there.items():
                 return Outcome(*name, "up to date", there["seconds"], there["cpu_seconds"], target)
@@ -102,21 +107,25 @@ def run(task: Task, model: str, n: int, source: str = "upstream", watch: Watch |
 
 
 def read(folder: Path) -> dict:
-    """What `run.json` of a run's folder says; empty if there is none."""
+    """What `run.json` of a run's folder says; empty if there is none, PackageError if it is not whole."""
     path = folder / "run.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError:
+        facts = None
+    if not isinstance(facts, dict):
+        raise PackageError(f"{path} cannot be read: remove {folder} and run it again.")
+    return facts
 
 
 def status(folder: Path | None = None) -> pd.DataFrame:
     """Finished runs, a row each: package, version, model, benchmark, source, items, seconds, cpu_seconds."""
     found = [read(path.parent) for path in sorted((folder or runs_folder()).glob("*/*/*/run.json"))]
     columns = ["package", "version", "model", "benchmark", "source", "items", "seconds", "cpu_seconds"]
-    return pd.DataFrame([{**r, "items": len(r["item_ids"])} for r in found], columns=columns)
+    return pd.DataFrame([{**r, "items": len(r.get("item_ids", []))} for r in found], columns=columns)
 
 
-def _job(task: Task, model: str, n: int, source: str) -> Job:
-    chosen, rest = layout.draw(task.benchmark, n, source)
-    folder = folders.folder(model)
+def _job(task: Task, folder: Path, chosen: list[Item], rest: list[Item], source: str) -> Job:
     work = environments.base() / "work" / task.package / folder.name / task.benchmark
     made = (tuple(layout.rows(task.benchmark, some, source)) for some in (chosen, rest))
     return Job(task, folder, tuple(chosen), *made, work)

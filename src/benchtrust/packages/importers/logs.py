@@ -141,6 +141,12 @@ def run_facts(path: Path) -> dict:
     return {}
 
 
+def commit_of(path: Path, found: str | None) -> str | None:
+    """Commit of the package's code: `run.json`'s of our own runs, whose logs name the folder they ran in."""
+    facts = run_facts(path)
+    return facts.get("commit") if facts else found
+
+
 def version_of(path: Path, name: str, found: str | None, given: str | None) -> str:
     """Version of the package (`name` on PyPI) that wrote a log: the log's, else `run.json`'s, else the given.
 
