@@ -64,7 +64,13 @@ def test_packages_that_score_alike_have_a_spread_of_nothing_on_all_items():
 
 
 def test_a_benchmark_of_one_package_has_no_spread():
-    assert compare.widest(found(ours=[1, 0], lm_eval=[1, 1]), 10, RNG(0)).empty
+    with pytest.raises(SchemaError, match="truthfulqa no benchmark was answered"):
+        compare.widest(found(ours=[1, 0], lm_eval=[1, 1]), 10, RNG(0))
+
+
+def test_options_that_are_weighed_have_no_second_reading():
+    with pytest.raises(SchemaError, match="truthfulqa no package generated letters"):
+        compare.readings(found(ours=[1, 0], lm_eval=[1, 1]), 10, RNG(0))
 
 
 def test_disagreement_is_counted_on_either_side_and_kappa_is_cohens():

@@ -165,6 +165,10 @@ def widest(
     A row per model and benchmark that two packages or more have: highest, lowest, spread, its paired interval
     low, high (items drawn again; the two were picked for being far apart), items, and unread, the share of
     the lowest one's answers that no choice was read from.
+
+    Raises
+    ------
+    SchemaError : two packages have no model and benchmark in common.
     """
     rows = []
     for (model, benchmark), own in found[found["package"] != OURS].groupby(
@@ -182,6 +186,11 @@ def widest(
         gap = emulate.spread(pair, n_draws, rng, low, rules, level).set_index("package")
         ends = gap.loc[high, ["difference", "low", "high"]]
         rows.append([model, benchmark, high, low, *ends, same["item_id"].nunique(), unread[low]])
+    if not rows:
+        raise SchemaError(
+            f"Of {_listed(found)} no benchmark was answered, and read often enough, in two packages: name "
+            "another benchmark beside it, or run a second package."
+        )
     columns = ["model", "benchmark", "highest", "lowest", "spread", "low", "high", "items", "unread"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -216,6 +225,10 @@ def readings(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.
     -------
     A row per model, benchmark and package whose answers are letters: n, strict and lenient score, their
     paired difference with its interval low, high, and unread_strict and unread_lenient, shares of the items.
+
+    Raises
+    ------
+    SchemaError : no package generated letters.
     """
     rows = []
     for key, own in found.groupby(["model", "benchmark", "package"], sort=False):
@@ -228,8 +241,18 @@ def readings(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.
         gap = table.loc["lenient", ["difference", "low", "high"]]
         means = table.loc[["own", "lenient"], "score"]
         rows.append([*key, int(table["n"].iloc[0]), *means, *gap, unread["own"], unread["lenient"]])
+    if not rows:
+        raise SchemaError(
+            f"Of {_listed(found)} no package generated letters, which alone can be read strictly or "
+            "leniently: name another benchmark beside it."
+        )
     names = ["n", "strict", "lenient", "difference", "low", "high", "unread_strict", "unread_lenient"]
     return pd.DataFrame(rows, columns=["model", "benchmark", "package", *names])
+
+
+def _listed(found: pd.DataFrame) -> str:
+    """Benchmarks of the decisions, for a message."""
+    return ", ".join(found["benchmark"].unique()) or "no benchmark"
 
 
 def paths(emulation: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:
