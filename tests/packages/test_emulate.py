@@ -79,8 +79,9 @@ def test_a_benchmark_that_a_package_lacks_is_named():
 
 def test_the_table_of_implementations_says_what_the_recipes_say():
     table = emulate.implementations().set_index(["benchmark", "package"])
-    assert len(table) == len(KEYS)
+    assert len(table) == len(KEYS) + len({key[1] for key in KEYS})
     assert table.loc[("truthfulqa", "HELM"), "shots"] == 5
+    assert table.loc[("truthfulqa", emulate.OURS), "truth"] == "options in an order drawn for each item"
     assert table.loc[("bbq", "HELM"), "scoring"].startswith(
         "the generated token is exactly a letter, at most 1 token;"
     )

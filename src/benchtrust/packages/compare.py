@@ -10,11 +10,11 @@ from sklearn.metrics import cohen_kappa_score
 from benchtrust import responses
 from benchtrust.errors import SchemaError
 from benchtrust.packages import emulate, emulated
+from benchtrust.packages.emulate import OURS
 from benchtrust.packages.emulate.paths import PATH_COLUMNS
 from benchtrust.packages.importers import LENIENT
 from benchtrust.packages.table import packages
 
-OURS = "our harness"
 COLUMNS = (
     "model",
     "benchmark",

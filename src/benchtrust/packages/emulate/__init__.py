@@ -9,10 +9,21 @@ from benchtrust.packages.emulate.deciding import Engines, Request, answers, deci
 from benchtrust.packages.emulate.extraction import answer_line, first_token
 from benchtrust.packages.emulate.paths import agreement, implementations, path_scores, spread
 from benchtrust.packages.emulate.prompts import helm_train, lay_out
-from benchtrust.packages.emulate.recipes import LEVELS, Recipe, Step, lenient, ours, path, recipe, recipes
+from benchtrust.packages.emulate.recipes import (
+    LEVELS,
+    OURS,
+    Recipe,
+    Step,
+    lenient,
+    ours,
+    path,
+    recipe,
+    recipes,
+)
 
 __all__ = [
     "LEVELS",
+    "OURS",
     "Engines",
     "Recipe",
     "Request",

@@ -9,7 +9,7 @@ import pandas as pd
 from benchtrust.errors import SchemaError
 from benchtrust.packages import environments
 from benchtrust.packages.emulate.prompts import N_SHOTS
-from benchtrust.packages.emulate.recipes import BEHAVIOUR, LEVELS, Recipe, Step, recipes
+from benchtrust.packages.emulate.recipes import BEHAVIOUR, LEVELS, OURS, Recipe, Step, ours, recipes
 from benchtrust.packages.table import packages
 
 NEAR = 1e-3
@@ -157,29 +157,31 @@ def agreement(emulated: pd.DataFrame, recorded: pd.DataFrame) -> Agreement:
 
 
 def implementations() -> pd.DataFrame:
-    """How each package implements each benchmark, from its recipe.
+    """How our harness and each package implement each benchmark, from the recipes.
 
     Returns
     -------
-    A row per package, benchmark and stock task: package and version as pinned, candidate, prompt, shots and
-    which they are, chat template, scoring (extraction, score, and limit of a generated answer), order of the
-    options and truth.
+    A row per benchmark, package (ours first) and stock task: package, version as pinned, task, prompt, shots
+    and which they are, chat template, candidate, scoring (extraction, limit of a generated answer, and
+    score), and truth with the order of the options.
     """
-    rows = [_implementation(*key, made) for key, made in recipes().items()]
-    return pd.DataFrame(rows)
+    rows = [_implementation(OURS, "", "", ours(name)) for name in dict.fromkeys(key[1] for key in recipes())]
+    for (package, _, task), made in recipes().items():
+        found = packages()[package]
+        first, *others = [environments.pins(found)[name] for name in found.distributions]
+        version = ", ".join([first, *map(" ".join, zip(found.distributions[1:], others, strict=True))])
+        rows.append(_implementation(found.title, version, task, made))
+    return pd.DataFrame(rows).sort_values("benchmark", kind="stable", ignore_index=True)
 
 
-def _implementation(package: str, benchmark: str, task: str, recipe: Recipe) -> dict[str, object]:
-    found = packages()[package]
-    pinned = environments.pins(found)
+def _implementation(title: str, version: str, task: str, recipe: Recipe) -> dict[str, object]:
     said = {name: levels[getattr(recipe, name)] for name, levels in LEVELS.items() if levels}
-    said |= BEHAVIOUR if benchmark == "xstest" else {}
-    first, *others = found.distributions
+    said |= BEHAVIOUR if recipe.benchmark == "xstest" else {}
     limit = f", at most {recipe.limit} token{'s' * (recipe.limit > 1)}" if recipe.generates else ""
     return {
-        "package": found.title,
-        "version": ", ".join([pinned[first], *(f"{name} {pinned[name]}" for name in others)]),
-        "benchmark": benchmark,
+        "package": title,
+        "version": version,
+        "benchmark": recipe.benchmark,
         "task": task,
         "candidate": said["candidate"],
         "prompt": said["prompt"],

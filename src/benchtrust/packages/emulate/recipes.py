@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 
 from benchtrust.errors import UnknownNameError, pick
 
+OURS = "our harness"
 LEVELS: dict[str, dict[str, str]] = {
     "precision": {
         "nf4": "NF4 weights in our engine",
@@ -28,7 +29,7 @@ LEVELS: dict[str, dict[str, str]] = {
         "empty": "nothing but the token that starts a text",
     },
     "exemplars": {
-        "none": "none",
+        "none": "no exemplars",
         "six fixed": "six hard-coded pairs of question and answer",
         "five drawn": "five items drawn from a train split by answer, seed 0",
     },
@@ -140,7 +141,7 @@ class Step:
     @property
     def name(self) -> str:
         """The level that the step arrives at; our own harness at the start."""
-        return f"{self.field}: {getattr(self.recipe, self.field)}" if self.field else "our harness"
+        return f"{self.field}: {getattr(self.recipe, self.field)}" if self.field else OURS
 
 
 SCORES = {"bbq": "mean of parts", "crows_pairs": "parity", "xstest": "mean of parts"}
