@@ -524,6 +524,17 @@ def test_a_package_may_have_a_rule_of_its_own():
     assert table["score"].tolist() == pytest.approx([0.5, 0.8])
 
 
+def test_two_rules_that_weigh_all_items_alike_are_no_gap_at_all():
+    """Parts of one size: the mean of the parts is that of the items, up to rounding, which is no spread."""
+    right = np.random.default_rng(0).integers(0, 2, 50)
+    one = pd.DataFrame({"item_id": range(50), "part": ["a"] * 25 + ["b"] * 25, "score": right})
+    two = pd.concat([one.assign(package="ours"), one.assign(package="theirs")])
+    table = emulate.spread(two, 100, np.random.default_rng(1), "ours", {"ours": "mean of parts"}).set_index(
+        "package"
+    )
+    assert (table.loc["theirs", ["difference", "low", "high"]] == 0).all()
+
+
 def test_a_spread_over_different_items_is_refused():
     uneven = pd.concat([scored(ours=[1, 0]), scored(other=[1])])
     with pytest.raises(SchemaError, match="do not have the same items"):

@@ -15,6 +15,8 @@ from benchtrust.packages.table import packages
 NEAR = 1e-3
 SAME = 1e-3
 """Largest difference of two scores of a share that counts as the same."""
+DIGITS = 12
+"""Decimals of a score: the same items right give the same score by every rule that weighs them alike."""
 
 PATH_COLUMNS = [
     "step",
@@ -118,9 +120,10 @@ def _means(table: pd.DataFrame, counts: np.ndarray, rule: str) -> np.ndarray:
     scores, parts = table["score"].to_numpy(), table["part"].to_numpy()
     if rule == "mean of parts":
         groups = [np.flatnonzero(parts == part) for part in np.unique(parts)]
-        return np.mean([counts[:, own] @ scores[own] / counts[:, own].sum(axis=1) for own in groups], axis=0)
+        shares = [counts[:, own] @ scores[own] / counts[:, own].sum(axis=1) for own in groups]
+        return np.mean(shares, axis=0).round(DIGITS)
     means = counts @ scores / counts.sum(axis=1)
-    return 1 - 2 * np.abs(means - 0.5) if rule == "parity" else means
+    return (1 - 2 * np.abs(means - 0.5) if rule == "parity" else means).round(DIGITS)
 
 
 def agreement(emulated: pd.DataFrame, recorded: pd.DataFrame) -> Agreement:
