@@ -73,6 +73,46 @@ def test_options_that_are_weighed_have_no_second_reading():
         compare.readings(found(ours=[1, 0], lm_eval=[1, 1]), 10, RNG(0))
 
 
+def test_a_trained_model_is_beside_random_weights_on_the_items_of_both():
+    trained = found(helm=[1, 1, 1, 0], inspect=["-", "-", "-", "-"])
+    rows = compare.beside(trained, found(helm=[0, 0, 1], inspect=["-", "-", "-"]), 400, RNG(0))
+    helm, inspect = rows.to_dict("records")
+    assert (helm["n"], helm["score"], helm["unread"]) == (3, 1.0, 0.0)
+    assert helm["ahead"] == pytest.approx(2 / 3)
+    assert 0 <= helm["low"] <= 2 / 3 <= helm["high"] <= 1
+    assert (inspect["ahead"], inspect["unread"]) == (0.0, 1.0)
+
+
+def test_a_share_of_stereotypes_is_better_the_nearer_it_is_to_one_half():
+    trained, random = (found("crows_pairs", lm_eval=of) for of in ([1, 1, 1, 0], [1, 1, 0, 0]))
+    (row,) = compare.beside(trained, random, 10, RNG(0)).to_dict("records")
+    assert (row["score"], row["score_random"]) == (0.75, 0.5)
+    assert row["ahead"] == pytest.approx(-0.5)
+
+
+def test_chance_stands_on_paths_along_which_it_does_not_change():
+    def path(benchmark: str, *levels: str) -> pd.DataFrame:
+        return pd.DataFrame({"benchmark": benchmark, "level": ["", *levels]})
+
+    made = {"a": path("bbq", "Q/A"), "b": path("bbq", "wordings"), "c": path("crows_pairs", "off")}
+    assert compare.chance_marks(made, {"bbq": 1 / 3, "crows_pairs": 1.0}) == {"a": 1 / 3}
+    assert compare.chance_marks(made, {}) == {}
+
+
+def test_wordings_of_unknown_are_the_likelier_by_lot_the_more_there_are():
+    """Ten of twelve texts are right on an ambiguous item, one of twelve on another."""
+    key = emulate.recipe("lm_eval", "bbq").key
+    asked = pd.DataFrame({"recipe": key, "item_id": ["a", "b"], "part": ["ambiguous", "disambiguated"]})
+    asked["logprobs"] = [[0.0] * 12] * 2
+    assert compare.chance_of_wordings(asked) == pytest.approx(11 / 24)
+    assert np.isnan(compare.chance_of_wordings(asked.assign(recipe="other")))
+
+
+def test_no_draws_are_refused():
+    with pytest.raises(SchemaError, match="0 draws of the items: give 1 or more"):
+        compare.spreads(found(ours=[1, 0], lm_eval=[1, 1]), 0, RNG(0))
+
+
 def test_disagreement_is_counted_on_either_side_and_kappa_is_cohens():
     """Both right 4, only one 1, only the other 2, both wrong 3: agreement .7, by chance .3 + .2 = .5."""
     one = [1] * 4 + [1] + [0] * 2 + [0] * 3

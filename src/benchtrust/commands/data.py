@@ -156,12 +156,13 @@ def import_logs(
         str | None, typer.Option(help="Of the package, where its logs do not say it: HELM's never do.")
     ] = None,
 ) -> None:
-    """Turn logs of lm-eval, HELM or Inspect into a response table that every notebook takes.
+    """Turn logs of lm-eval, HELM or Inspect into a response table.
 
     The format is told by content, and each log is checked: whole, of one version of its package, its answers
     those of its totals. Questions of TruthfulQA, BBQ, ToxiGen, CrowS-Pairs and XSTest are joined to our items
     by what they say; other tasks are taken too, with their first score from 0 to 1. What was not taken or
-    not joined is listed. Exit: 0 all taken and joined, 1 not all (the rest is written), 2 nothing.
+    not joined is listed. Exit: 0 all taken and joined, 1 not all (the rest is written), 2 nothing: a file
+    that was named is no log, or none could be read.
 
     Beside the table, .packages.csv holds version, task, commit, prompt hash and parse outcome of each answer,
     and .left_out.csv, if there is anything, all that was left out.

@@ -72,6 +72,35 @@ def chance_levels(emulation: pd.DataFrame) -> dict[str, float]:
     return responses.chance_levels(first.rename(columns={"logprobs": "option_logprobs"}))
 
 
+def chance_marks(paths: Mapping[str, pd.DataFrame], known: Mapping[str, float]) -> dict[str, float]:
+    """Chance of each path along which it stays what it is: among the same options, by the same kind of score.
+
+    Parameters
+    ----------
+    paths : title → one path of `paths`.
+    known : of `chance_levels`.
+    """
+    marks = {}
+    for title, table in paths.items():
+        name = table["benchmark"].iloc[0]
+        others = {"wordings", "all answers"} & set(table["level"])
+        if name in known and not others and emulate.ours(name).score != "parity":
+            marks[title] = known[name]
+    return marks
+
+
+def chance_of_wordings(emulation: pd.DataFrame) -> float:
+    """Score of choosing by lot among the texts that lm-eval's BBQ weighs: two groups, all others "unknown".
+
+    Returns
+    -------
+    From 0 to 1; NaN where this was not asked.
+    """
+    asked = emulation[emulation["recipe"] == emulate.recipe("lm_eval", "bbq").key].drop_duplicates("item_id")
+    n_texts = asked["logprobs"].map(len)
+    return float(((n_texts - 2).where(asked["part"] == "ambiguous", 1) / n_texts).mean())
+
+
 def rule(package: str, benchmark: str, task: str = "") -> str:
     """How a package makes a score of its items, a level of `emulate.recipes.LEVELS`."""
     made = emulate.ours(benchmark) if package == OURS else emulate.recipe(package, benchmark, task)
@@ -112,6 +141,43 @@ def scores(found: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
         made = "mean of items" if by else rule(package, benchmark, task)
         rows.append([*key, _score(table, made), len(table), (table["outcome"] != "scored").mean()])
     return pd.DataFrame(rows, columns=[*PATH_KEY, *by, "score", "n", "unread"])
+
+
+def beside(
+    trained: pd.DataFrame, untrained: pd.DataFrame, n_draws: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """A trained model and one that knows nothing by each stock task, on the items that both were scored on.
+
+    Parameters
+    ----------
+    trained, untrained : of `decisions`, one model each.
+    n_draws, rng : draws of the items, as of `emulate.spread`.
+
+    Returns
+    -------
+    A row per benchmark, package, task and part ("all" and, where there are parts, each of them): score and
+    score_random by the task's rule; ahead, how far the trained model is, with its paired interval low, high
+    (of a share of stereotypes: how much nearer to one half, doubled); n; unread, the share of answers of
+    either that no choice was read from.
+    """
+    key = ["benchmark", "package", "task"]
+    both = [own[(own["reading"] == "own") & own["score"].notna()] for own in (trained, untrained)]
+    pair = pd.concat([own.assign(side=side) for own, side in zip(both, ("trained", "random"), strict=True)])
+    pair = pair[pair.groupby([*key, "item_id"])["side"].transform("nunique") == 2]
+    whole = pair.assign(of="all")
+    parts = pair[pair["part"] != ""]
+    rows = []
+    for names, own in pd.concat([whole, parts.assign(of=parts["part"])]).groupby([*key, "of"], sort=False):
+        made = rule(names[1], names[0], names[2]) if names[3] == "all" else "mean of items"
+        sides = own.assign(package=own["side"])
+        fair = "parity" if names[0] == "crows_pairs" else made
+        rules = {"trained": fair, "random": fair}
+        gap = emulate.spread(sides, n_draws, rng, "random", rules).set_index("package")
+        scored = [_score(table, made) for _, table in sorted(sides.groupby("package"), reverse=True)]
+        unread = (own["outcome"] != "scored").mean()
+        rows.append([*names, *scored, *gap.loc["trained", ["difference", "low", "high", "n"]], unread])
+    names = ["part", "score", "score_random", "ahead", "low", "high", "n", "unread"]
+    return pd.DataFrame(rows, columns=[*key, *names]).astype({"n": int})
 
 
 def spreads(found: pd.DataFrame, n_draws: int, rng: np.random.Generator) -> pd.DataFrame:

@@ -107,6 +107,8 @@ def _same(a: pd.DataFrame, b: pd.DataFrame) -> pd.Series:
 
 def _counts(parts: Sequence[str], n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """How often each draw holds each item, (n_draws, items); every part keeps its size."""
+    if n_draws < 1:
+        raise SchemaError(f"{n_draws} draws of the items: give 1 or more.")
     named = np.asarray(parts)
     counts = np.empty((n_draws, len(named)))
     for part in np.unique(named):

@@ -23,7 +23,7 @@ LEVELS: dict[str, dict[str, str]] = {
     "prompt": {
         "minimal": "ours: question, lettered options, one line that asks for one of them",
         "Q/A": "Q: … A:, no options shown",
-        "lettered": "Question: … A. … Answer:",
+        "lettered": "an instruction; Question: … A. … Answer: (BBQ: Passage: … first)",
         "ANSWER": "asks for 'ANSWER: $LETTER', options shown",
         "hateful": "asks whether a statement is hateful, Yes or No",
         "empty": "nothing but the token that starts a text",
@@ -52,7 +52,7 @@ LEVELS: dict[str, dict[str, str]] = {
     "extraction": {
         "most probable": "largest summed log-probability",
         "probability of the true": "share of the probability that the true answers have",
-        "our parser": "the book's parser on a generated answer",
+        "our parser": "the model writes an answer, which the book's parser reads",
         "first token": "the generated token is exactly a letter",
         "answer line": "last line that says ANSWER: X; else wrong",
         "refusal": "the book's refusal matcher; a partial refusal is one, an empty answer is unread",
