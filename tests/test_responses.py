@@ -701,6 +701,7 @@ def test_chosen_values_are_those_named_or_all_in_order() -> None:
     assert responses.chosen(frame, "model", [], ["a", "c", "b"]) == ["a", "b", "Own One"]
     assert responses.chosen(frame, "model", [], aside=["b"]) == ["Own One", "a"]
     assert responses.chosen(frame, "model", ["b"], aside=["b"]) == ["b"]
+    assert responses.chosen(frame, "model", ["b", "B", "a"]) == ["b", "a"]
     with pytest.raises(UnknownNameError, match="model of this table"):
         responses.chosen(frame, "model", ["own two"])
 

@@ -119,7 +119,7 @@ def chosen(
     ----------
     frame : responses.
     column : benchmark, model or another column of texts.
-    names : values wanted, in any spelling.
+    names : values wanted, in any spelling; one given twice counts once.
     order : values that come first if all are given; others follow as the table has them.
     aside : values that are left out unless they are named.
 
@@ -133,7 +133,7 @@ def chosen(
     """
     held = list(dict.fromkeys(frame[column]))
     if names:
-        return [pick(name, held, f"{column} of this table") for name in names]
+        return list(dict.fromkeys(pick(name, held, f"{column} of this table") for name in names))
     every = dict.fromkeys([*(name for name in order if name in held), *held])
     return [name for name in every if name not in aside]
 

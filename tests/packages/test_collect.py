@@ -129,6 +129,18 @@ def test_runs_of_another_machine_can_be_added_to_a_record(runs, tmp_path):
     assert (after["runs"], after["files"]) == (whole["runs"], whole["files"])
 
 
+def test_a_run_of_fewer_items_does_not_take_the_place_of_a_recorded_one(runs, tmp_path):
+    target = tmp_path / "record"
+    write(*collect(runs, "practice"), runs, target, "practice")
+    path = target / "manifest.json"
+    facts = json.loads(path.read_text())
+    asked = facts["runs"]["helm/small/bbq"]["items"]
+    facts["runs"]["helm/small/bbq"]["items"] = asked + 1
+    path.write_text(json.dumps(facts))
+    with pytest.raises(BenchtrustError, match=rf"helm/small/bbq \({asked}, not {asked + 1}\)"):
+        write(*collect(runs, "practice"), runs, target, "practice", keep=True)
+
+
 def test_a_record_of_two_versions_of_a_package_is_refused(runs, tmp_path):
     target = tmp_path / "record"
     write(*collect(runs, "practice"), runs, target, "practice")

@@ -93,6 +93,18 @@ def test_foreign_files_are_refused_and_what_they_hold_is_said(tmp_path, name, co
     assert "HELM" in str(caught.value)
 
 
+def test_one_bad_file_among_several_leaves_the_others_whole(logs, tmp_path):
+    good, strange, cut = truthfulqa(logs), tmp_path / "notes.txt", tmp_path / "cut.eval"
+    strange.write_text("hello")
+    cut.write_bytes(b"PK")
+    table, report = load(good, strange, cut)
+    assert len(table) == 6
+    assert not report.complete
+    told = "\n".join(report.missing()["reason"])
+    assert "notes.txt" in told
+    assert "cut.eval" in told
+
+
 def test_a_folder_without_logs_is_refused(tmp_path):
     (tmp_path / "readme.md").write_text("hello")
     with pytest.raises(ForeignLogError, match="No log among"):

@@ -155,14 +155,16 @@ def import_logs(
     version: Annotated[
         str | None, typer.Option(help="Of the package, where its logs do not say it: HELM's never do.")
     ] = None,
+    source: Annotated[
+        str, typer.Option(help="Items that questions are joined to: upstream (pinned files) or practice.")
+    ] = "upstream",
 ) -> None:
     """Turn logs of lm-eval, HELM or Inspect into a response table.
 
     The format is told by content, and each log is checked: whole, of one version of its package, its answers
     those of its totals. Questions of TruthfulQA, BBQ, ToxiGen, CrowS-Pairs and XSTest are joined to our items
     by what they say; other tasks are taken too, with their first score from 0 to 1. What was not taken or
-    not joined is listed. Exit: 0 all taken and joined, 1 not all (the rest is written), 2 nothing: a file
-    that was named is no log, or none could be read.
+    not joined is listed. Exit: 0 all taken and joined, 1 not all (the rest is written), 2 nothing.
 
     Beside the table, .packages.csv holds version, task, commit, prompt hash and parse outcome of each answer,
     and .left_out.csv, if there is anything, all that was left out.
@@ -182,7 +184,7 @@ def import_logs(
         )
     if target and (target.is_dir() or any(above.is_file() for above in target.parents)):
         raise ParameterError(f"--out {target}: no file can be written there; name a new one.")
-    table, report = importers.load(logs, version)
+    table, report = importers.load(logs, version, source)
     show_report(report)
     if target:
         importers.write(table, target)

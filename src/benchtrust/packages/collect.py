@@ -78,6 +78,7 @@ def write(
 
     Raises
     ------
+    BenchtrustError : what is kept is on other items; or a run here has fewer than the record has of it.
     LogVersionError : what is kept is of another version of a package.
     """
     facts = _manifest(table, report, runs) | {"items": source}
@@ -89,6 +90,7 @@ def write(
                 "--target, or collect without --add."
             )
         _same_versions(earlier.get("runs", {}), facts["runs"])
+        _none_smaller(earlier.get("runs", {}), facts["runs"])
     files = []
     for key, group in table.groupby(["package", "model", "benchmark"], sort=True):
         package, model, benchmark = map(str, key)
@@ -108,6 +110,19 @@ def _same_versions(earlier: dict[str, dict], now: dict[str, dict]) -> None:
                 f"The record has {name} by {run['version']}, the runs here are by {wanted}: run all again, "
                 "or collect without --add."
             )
+
+
+def _none_smaller(earlier: dict[str, dict], now: dict[str, dict]) -> None:
+    """Check that no run replaces one of more items."""
+    smaller = {name: run for name, run in now.items() if run["items"] < earlier.get(name, run)["items"]}
+    if smaller:
+        told = ", ".join(
+            f"{name} ({run['items']}, not {earlier[name]['items']})" for name, run in smaller.items()
+        )
+        raise BenchtrustError(
+            f"The record has more items of {told}: run as many, name another --target, or collect without "
+            "--add."
+        )
 
 
 def _logs(folders: list[Path], source: str) -> tuple[list[Log], dict[Path, list[str]], list[LeftOut]]:

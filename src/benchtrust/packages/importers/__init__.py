@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def load(
 
     Raises
     ------
-    ForeignLogError, LogError : a named file is no log; or no log could be taken, with the first reason.
+    ForeignLogError, LogError : no log could be taken, with the reasons.
     LogVersionError : a version is missing or contradicted, or logs of a package are of several versions.
     """
     logs, notes = logs_of(paths, version)
@@ -172,14 +172,19 @@ def one_version(logs: Iterable[Log]) -> None:
             )
 
 
-def _find(paths: Iterable[Path]) -> tuple[list[Found], tuple[LeftOut, ...]]:
-    """Logs at and below paths; files below folders that are no log."""
+def _find(paths: Sequence[Path]) -> tuple[list[Found], tuple[LeftOut, ...]]:
+    """Logs at and below paths, and what was not taken; the error of a single path is raised."""
     found: list[Found] = []
     strange: list[str] = []
     broken: list[LeftOut] = []
     for path in paths:
         if not path.is_dir() or helm.is_run(path):
-            found.append(recognise(path))
+            try:
+                found.append(recognise(path))
+            except LogError as error:
+                if len(paths) == 1:
+                    raise
+                broken.append(LeftOut("", str(error)))
             continue
         for file in sorted(f for f in path.rglob("*") if f.is_file() and f.name != RUN):
             try:
