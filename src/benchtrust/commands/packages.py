@@ -22,7 +22,6 @@ app = typer.Typer(
     help="One configuration in three evaluation packages, each in an environment of its own: "
     "install, run and emulate (again to continue), status, collect.",
 )
-SOURCES = ("upstream", "practice")
 out = Console()
 err = Console(stderr=True)
 
@@ -192,11 +191,13 @@ def collect(
     from benchtrust import project
     from benchtrust.commands.data import show_report
     from benchtrust.errors import pick
+    from benchtrust.items import SOURCES
     from benchtrust.packages.collect import collect as gathered
     from benchtrust.packages.collect import write
     from benchtrust.packages.runs import runs_folder
 
-    folder, source = target or project.root() / "data/recorded/packages", pick(source, SOURCES, "source")
+    source = pick(source, SOURCES, "source")
+    folder = target or project.root() / "data/recorded/packages"
     table, report = gathered(runs_folder(), source)
     gone = write(table, report, runs_folder(), folder, source, add)
     show_report(report)

@@ -11,10 +11,9 @@ from benchtrust.errors import pick
 from benchtrust.harness import Configuration
 from benchtrust.harness.configurations import DECODINGS, SCORINGS, SHOTS, TEMPLATES
 from benchtrust.inference.catalogue import entry
-from benchtrust.items import Item
+from benchtrust.items import SOURCES, Item
 
 LEVELS = {"template": TEMPLATES, "shots": SHOTS, "decoding": (*DECODINGS, "none"), "scoring": SCORINGS}
-SOURCES = ("upstream", "practice")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ from benchtrust.items import (
 from benchtrust.items.model import Benchmark, Item
 from benchtrust.items.subset import exemplars, permutation, subset
 
+SOURCES = ("upstream", "practice")
+"""Where items are from: pinned files, or our own."""
+
 BENCHMARKS: dict[str, Benchmark] = {
     module.BENCHMARK.name: module.BENCHMARK for module in (truthfulqa, bbq, toxigen, crows_pairs, xstest)
 }
@@ -60,7 +63,7 @@ def titles(names: Iterable[str]) -> dict[str, str]:
 def load(name: str, source: str = "upstream", **options: str) -> list[Item]:
     """Items of a benchmark in the file's order: pinned (``"upstream"``) or our own (``"practice"``)."""
     chosen = benchmark(name)
-    if pick(source, ("upstream", "practice"), "item source") == "practice":
+    if pick(source, SOURCES, "item source") == "practice":
         return practice.load(chosen)
     return chosen.load(**options)
 

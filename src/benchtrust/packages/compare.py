@@ -84,7 +84,7 @@ def chance_marks(paths: Mapping[str, pd.DataFrame], known: Mapping[str, float]) 
     for title, table in paths.items():
         name = table["benchmark"].iloc[0]
         others = {"wordings", "all answers"} & set(table["level"])
-        if name in known and not others and emulate.ours(name).score != "parity":
+        if name in known and not others and rule(OURS, name) != "parity":
             marks[title] = known[name]
     return marks
 
@@ -170,7 +170,7 @@ def beside(
     for names, own in pd.concat([whole, parts.assign(of=parts["part"])]).groupby([*key, "of"], sort=False):
         made = rule(names[1], names[0], names[2]) if names[3] == "all" else "mean of items"
         sides = own.assign(package=own["side"])
-        fair = "parity" if names[0] == "crows_pairs" else made
+        fair = "parity" if rule(OURS, names[0]) == "parity" else made
         rules = {"trained": fair, "random": fair}
         gap = emulate.spread(sides, n_draws, rng, "random", rules).set_index("package")
         scored = [_score(table, made) for _, table in sorted(sides.groupby("package"), reverse=True)]

@@ -10,7 +10,7 @@ from benchtrust.errors import SchemaError
 from benchtrust.packages import environments
 from benchtrust.packages.emulate.prompts import N_SHOTS
 from benchtrust.packages.emulate.recipes import BEHAVIOUR, LEVELS, OURS, Recipe, Step, ours, recipes
-from benchtrust.packages.table import packages
+from benchtrust.packages.table import Package, packages
 
 NEAR = 1e-3
 SAME = 1e-3
@@ -166,17 +166,21 @@ def implementations() -> pd.DataFrame:
 
     Returns
     -------
-    A row per benchmark, package (ours first) and stock task: package, version as pinned, task, prompt, shots
-    and which they are, chat template, candidate, scoring (extraction, limit of a generated answer, and
-    score), and truth with the order of the options.
+    A row per benchmark, package and stock task, ours before all others: package, version as pinned, task,
+    prompt, shots and which they are, chat template, candidate, scoring (extraction, limit of a generated
+    answer, and score), and truth with the order of the options.
     """
     rows = [_implementation(OURS, "", "", ours(name)) for name in dict.fromkeys(key[1] for key in recipes())]
     for (package, _, task), made in recipes().items():
         found = packages()[package]
-        first, *others = [environments.pins(found)[name] for name in found.distributions]
-        version = ", ".join([first, *map(" ".join, zip(found.distributions[1:], others, strict=True))])
-        rows.append(_implementation(found.title, version, task, made))
-    return pd.DataFrame(rows).sort_values("benchmark", kind="stable", ignore_index=True)
+        rows.append(_implementation(found.title, _pinned(found), task, made))
+    return pd.DataFrame(rows)
+
+
+def _pinned(package: Package) -> str:
+    """Versions of a package's distributions, the first without its name: it is the package's own."""
+    pinned, (first, *others) = environments.pins(package), package.distributions
+    return ", ".join([pinned[first], *(f"{name} {pinned[name]}" for name in others)])
 
 
 def _implementation(title: str, version: str, task: str, recipe: Recipe) -> dict[str, object]:

@@ -193,6 +193,11 @@ CHANGES: dict[tuple[str, str, str], dict[str, str | int]] = {
 """Package, benchmark and stock task → where its recipe differs from ours, beside the precision."""
 
 
+def meaning(field: str, level: str) -> str:
+    """What a level of a field means, for readers."""
+    return LEVELS[field][level] if LEVELS[field] else "most tokens of a generated answer"
+
+
 def ours(benchmark: str) -> Recipe:
     """Our own harness at the configuration nearest to the packages': minimal, 0 shots, log-probabilities.
 
